@@ -6,7 +6,8 @@ public import SamovarCore
 /// It refers to the open effect where it is handed out, and to what was read where it arrives: it passes through several hands on both
 /// sides, and a copy is one reference.
 public struct JobTask: Equatable, Sendable {
-    private enum Work: Sendable {
+    @usableFromInline
+    enum Work: Sendable {
         case handedOut(OpenEffect)
         case read(TaskFrame, row: Int)
     }
@@ -14,9 +15,9 @@ public struct JobTask: Equatable, Sendable {
     public let lease: Lease
     /// A keyed hash over effect and lease; an answer without it is not believed.
     public let token: UInt64
-    private let work: Work
+    @usableFromInline let work: Work
 
-    public var effect: EffectID {
+    @inlinable public var effect: EffectID {
         switch work {
         case .handedOut(let effect): effect.id
         case .read(let frame, let row): frame.rows[row].effect
@@ -45,7 +46,7 @@ public struct JobTask: Equatable, Sendable {
         }
     }
 
-    public var timeout: Duration? {
+    @inlinable public var timeout: Duration? {
         switch work {
         case .handedOut(let effect): effect.timeout
         case .read(let frame, let row): frame.terms[frame.rows[row].terms].timeout
@@ -62,7 +63,7 @@ public struct JobTask: Equatable, Sendable {
     }
 
     /// The effect in MessagePack. Where the task was read, it stands in the frame that it came in, which is kept as long as the task is.
-    public var payload: ArraySlice<UInt8> {
+    @inlinable public var payload: ArraySlice<UInt8> {
         switch work {
         case .handedOut(let effect): effect.payload[...]
         case .read(let frame, let row): frame.bytes[frame.rows[row].payload]
@@ -70,7 +71,7 @@ public struct JobTask: Equatable, Sendable {
     }
 
     /// About the bytes that a task takes in a frame, besides those of its effect.
-    package static var overhead: Int { 56 }
+    @inlinable package static var overhead: Int { 56 }
 
     /// The next attempt of an open effect.
     package init(_ effect: consuming OpenEffect, lease: Lease, token: UInt64) {
@@ -175,7 +176,7 @@ public struct JobResult: Equatable, Sendable {
         case streamed(index: Int, message: [UInt8], checkpoint: [UInt8]?)
 
         /// The job goes on after it.
-        package var isStreamed: Bool {
+        @inlinable package var isStreamed: Bool {
             if case .streamed = self { true } else { false }
         }
     }

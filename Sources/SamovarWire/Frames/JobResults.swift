@@ -124,7 +124,7 @@ extension MessagePackReader {
 
 extension JobResult.Answer {
     /// The number of a streamed message; 0 for an answer.
-    package var index: Int {
+    @inlinable package var index: Int {
         if case .streamed(let index, _, _) = self { index } else { 0 }
     }
 }

@@ -5,13 +5,14 @@ package import MessagePack
 /// Most answers have one message. It needs no array of its own, and one that was read stands in the frame that it came in, which is kept
 /// as long as the message is.
 public struct MessageList: Equatable, Sendable {
-    private enum Messages: Equatable {
+    @usableFromInline
+    enum Messages: Equatable, Sendable {
         case none
         case one(ArraySlice<UInt8>)
         case many([ArraySlice<UInt8>])
     }
 
-    private let messages: Messages
+    @usableFromInline let messages: Messages
 
     /// The messages, in this order.
     public init(_ messages: [[UInt8]]) {
@@ -33,7 +34,7 @@ public struct MessageList: Equatable, Sendable {
     }
 
     /// How many bytes all of them have.
-    package var bytes: Int {
+    @inlinable package var bytes: Int {
         switch messages {
         case .none: 0
         case .one(let message): message.count
@@ -47,7 +48,7 @@ extension MessageList: RandomAccessCollection {
     public var startIndex: Int { 0 }
 
     /// The number of messages.
-    public var endIndex: Int {
+    @inlinable public var endIndex: Int {
         switch messages {
         case .none: 0
         case .one: 1

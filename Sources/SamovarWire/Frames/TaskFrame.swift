@@ -1,33 +1,36 @@
 import MessagePack
-package import SamovarCore
+public import SamovarCore
 
 /// The tasks of one frame, beside the frame itself, in which their effects stand.
 ///
 /// A task that was read is a row of it. One object for some hundred tasks, and not one for each: it is made by the thread that reads, and
 /// goes in one that has run the last of them.
+@usableFromInline
 package final class TaskFrame: Sendable {
+    @usableFromInline
     package struct Row: Sendable {
-        package let effect: EffectID
+        @usableFromInline package let effect: EffectID
         package let lease: Lease
         package let token: UInt64
         package let attempt: Int
         /// The place of its terms.
-        package let terms: Int
+        @usableFromInline package let terms: Int
         /// Where its effect stands.
-        package let payload: Range<Int>
+        @usableFromInline package let payload: Range<Int>
     }
 
     /// What is nearly always the same for neighbouring tasks, and then kept once for them.
+    @usableFromInline
     package struct Terms: Sendable {
         package let instance: Instance
         package let queue: Queue
-        package let timeout: Duration?
+        @usableFromInline package let timeout: Duration?
         package let resume: StreamPlace?
     }
 
-    package let bytes: ArraySlice<UInt8>
-    package let rows: [Row]
-    package let terms: [Terms]
+    @usableFromInline package let bytes: ArraySlice<UInt8>
+    @usableFromInline package let rows: [Row]
+    @usableFromInline package let terms: [Terms]
 
     init(_ bytes: ArraySlice<UInt8>, rows: [Row], terms: [Terms]) {
         self.bytes = bytes

@@ -7,20 +7,22 @@ public import SamovarCore
 ///
 /// `@unchecked`: nothing in a box changes once it is made.
 public struct OpenEffect: Equatable, @unchecked Sendable {
-    fileprivate struct Fields: Sendable {
-        let id: EffectID
-        let root: Int
+    @usableFromInline
+    struct Fields: Sendable {
+        @usableFromInline let id: EffectID
+        @usableFromInline let root: Int
         /// How many bytes follow.
-        let size: Int
+        @usableFromInline let size: Int
         let notBefore: Timestamp
         /// Nil for nearly all effects: they have no options, and nothing has become of them.
-        let rest: Rest?
+        @usableFromInline let rest: Rest?
     }
 
     /// What few effects have.
-    fileprivate final class Rest: Equatable, Sendable {
+    @usableFromInline
+    final class Rest: Equatable, Sendable {
         let instance: Instance
-        let options: RunOptions
+        @usableFromInline let options: RunOptions
         let history: History
 
         init(_ instance: Instance, _ options: RunOptions, _ history: History) {
@@ -29,6 +31,7 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
             self.history = history
         }
 
+        @usableFromInline
         static func == (a: Rest, b: Rest) -> Bool {
             a === b || a.instance == b.instance && a.options == b.options && a.history == b.history
         }
@@ -84,15 +87,15 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
     }
 
     /// The fields, and behind them the bytes.
-    private let box: ManagedBuffer<Fields, UInt8>
+    @usableFromInline let box: ManagedBuffer<Fields, UInt8>
 
-    public var id: EffectID { fields { $0.pointee.id } }
+    @inlinable public var id: EffectID { fields { $0.pointee.id } }
     /// The turn that began the chain; 0 for a source, which no chain waits for.
-    public var root: Int { fields { $0.pointee.root } }
+    @inlinable public var root: Int { fields { $0.pointee.root } }
     public var instance: Instance { rest?.instance ?? .main }
     public var options: RunOptions { rest?.options ?? .default }
     /// How many bytes the effect has in MessagePack.
-    package var size: Int { fields { $0.pointee.size } }
+    @inlinable package var size: Int { fields { $0.pointee.size } }
     /// The effect in MessagePack, copied.
     public var payload: [UInt8] { withPayload { [UInt8]($0) } }
 
@@ -124,16 +127,16 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
     public var isCrowded: Bool { rest?.history.isCrowded ?? false }
     public var place: StreamPlace? { rest?.history.place }
 
-    private var rest: Rest? { fields { $0.pointee.rest } }
+    @inlinable var rest: Rest? { fields { $0.pointee.rest } }
 
     /// A source runs for as long as it is wanted, and outlives any number of workers: their deaths say nothing of it.
-    public var isSource: Bool { root == 0 }
+    @inlinable public var isSource: Bool { root == 0 }
 
     /// Whether it has no options, and nothing has become of it: so it is with nearly all effects.
-    package var isUsual: Bool { fields { $0.pointee.rest == nil } }
+    @inlinable package var isUsual: Bool { fields { $0.pointee.rest == nil } }
 
     /// What others refer to it by; nil if nobody does.
-    package var label: Label? { rest?.options.id }
+    @inlinable package var label: Label? { rest?.options.id }
     public var queue: Queue { options.queue }
     public var retry: Retry { options.retry }
     public var timeout: Duration? { rest?.options.timeout }
@@ -194,8 +197,8 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
         OpenEffect(id: id, root: root, instance: instance, options: options, payload: payload, history: history)
     }
 
-    @inline(__always)
-    private func fields<Result>(_ body: (UnsafePointer<Fields>) -> Result) -> Result {
+    @inlinable @inline(__always)
+    func fields<Result>(_ body: (UnsafePointer<Fields>) -> Result) -> Result {
         box.withUnsafeMutablePointerToHeader { body($0) }
     }
 
