@@ -116,13 +116,16 @@ final class Browser {
         try await eventually("the page shows “\(text)”") { try await self.text(of: selector).contains(text) }
     }
 
-    /// By the mouse, in the middle of the element that an expression gives.
+    /// By the mouse, in the middle of the element that an expression gives, as soon as it keeps its place: what is still drawn above it would
+    /// push it away from under the mouse.
     func click(_ element: String) async throws {
-        let place = try await eventually("\(element) is there") {
+        let place = try await eventually("\(element) is there, and stays") {
             try await self.value(
                 """
                 (() => { const e = \(element); if (!e) return null; e.scrollIntoView({block: 'center'});
-                const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()
+                const r = e.getBoundingClientRect(), place = [r.x + r.width / 2, r.y + r.height / 2];
+                const stays = String(place) === window.placeToClick; window.placeToClick = String(place);
+                return stays ? place : null; })()
                 """) as? [Double]
         }
         for type in ["mousePressed", "mouseReleased"] {
