@@ -14,7 +14,7 @@ enum Outage: Equatable {
         switch self {
         case .diskFull: "the disk of the store is full"
         case .databaseAway: "the database of the store is away"
-        case .leaseInDoubt: "the store could not renew its lease of the journal"
+        case .leaseInDoubt: "another store may have the journal"
         }
     }
 
@@ -23,7 +23,7 @@ enum Outage: Equatable {
         switch self {
         case .diskFull: "until there is space"
         case .databaseAway: "until it is back"
-        case .leaseInDoubt: "until it can"
+        case .leaseInDoubt: "until the lease shows that none has"
         }
     }
 

@@ -32,7 +32,7 @@ extension StoreMachine {
             case .admin: try receivedAtAdmin(envelope, from: route, by: identity, now: now)
             }
         } catch {
-            stop(error)
+            stop(error, now: now)
         }
     }
 
@@ -56,7 +56,7 @@ extension StoreMachine {
         do throws(StopReason) {
             try workers.ended(id, evidence: evidence, now: time(now), &scheduler, &turns, &out)
         } catch {
-            stop(error)
+            stop(error, now: time(now))
         }
     }
 

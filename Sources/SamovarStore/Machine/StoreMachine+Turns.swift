@@ -22,7 +22,7 @@ extension StoreMachine {
         do throws(StopReason) {
             try takeItems(now: now)
         } catch {
-            stop(error)
+            stop(error, now: now)
         }
         workers.letGo()
     }
@@ -109,17 +109,6 @@ extension StoreMachine {
         turns.journalIsHeldUp(isFull ? (isAway ? .databaseAway : .diskFull) : nil, now: time(now), &out)
     }
 
-    /// Another store may have the journal, or it is certain again that none has.
-    ///
-    /// Meanwhile nothing is taken, as with a full disk, and nothing is told that is of turns: no views, ticks, tasks, receipts, answers, also of
-    /// those on disk. Peers hear no sign of life and look for the other store. What waits leaves when the doubt is over.
-    public mutating func leaseIsInDoubt(_ isInDoubt: Bool, now: Timestamp) {
-        guard isRunning else { return }
-        let now = time(now)
-        turns.leaseIsInDoubt(isInDoubt, now: now, &out)
-        if !isInDoubt { scheduler.left(through: out.durable, now: now) }
-    }
-
     // MARK: Views
 
     /// Whether `publishView` shall be called now. The host times that call and tells the cost, because the machine has no clock.
@@ -193,7 +182,7 @@ extension StoreMachine {
             out.note(.warning, "\(count(running, "job")) did not end in time; workers will answer after the restart")
         }
         // The commit that waits will not come; nobody has heard of its turns, so their peers will send again.
-        guard !isHeldUp else { return stop(.drained) }
+        guard !isHeldUp else { return stop(.drained, now: now) }
         phase = .stopped
         turns.forgetWhatIsOff()
         let batch = turns.takeLastBatch()

@@ -150,16 +150,33 @@ public struct StoreMachine: ~Copyable {
         }
     }
 
-    mutating func stop(_ reason: StopReason) {
-        if isShared, case .lostTail = reason { return suspect(reason) }
+    /// - Parameter now: the store's own time.
+    mutating func stop(_ reason: StopReason, now: Timestamp) {
+        if isShared, case .lostTail = reason { return suspect(reason, now: now) }
         end(reason)
     }
 
-    private mutating func suspect(_ reason: StopReason) {
+    /// What is taken and told from here on would be lost with this journal, if its tail is: the store stands still until it knows.
+    private mutating func suspect(_ reason: StopReason, now: Timestamp) {
         guard suspicion == nil else { return }
         suspicion = (reason, isAsked: false)
-        out.note(.warning, "\(reason.description.bounded()); or another store has the journal: the lease will show that")
+        let text = """
+            \(reason.description.bounded()); or another store has the journal: nothing is taken or told until the lease shows which
+            """
+        turns.leaseIsInDoubt(true, telling: Note(.warning, text), now: now, &out)
         out.emit(.renewLease, floor: .none)
+    }
+
+    /// Another store may have the journal, or it is certain again that none has.
+    ///
+    /// Meanwhile nothing is taken, as with a full disk, and nothing is told that is of turns: no views, ticks, tasks, receipts, answers, also of
+    /// those on disk. Peers hear no sign of life and look for the other store. What waits leaves when the doubt is over.
+    public mutating func leaseIsInDoubt(_ isInDoubt: Bool, now: Timestamp) {
+        // A lost tail is in doubt until the answer that ends the store.
+        guard isRunning, suspicion == nil else { return }
+        let now = time(now)
+        turns.leaseIsInDoubt(isInDoubt, now: now, &out)
+        if !isInDoubt { scheduler.left(through: out.durable, now: now) }
     }
 
     /// The host has sent a renewal of the lease.

@@ -345,9 +345,10 @@ struct Turns: ~Copyable {
         if let note = outages.journal(outage, now: now) { out.note(note) }
     }
 
-    mutating func leaseIsInDoubt(_ isInDoubt: Bool, now: Timestamp, _ out: inout Outlet) {
+    /// - Parameter reason: what is told, if it is not a renewal that has failed.
+    mutating func leaseIsInDoubt(_ isInDoubt: Bool, telling reason: Note? = nil, now: Timestamp, _ out: inout Outlet) {
         guard let note = outages.doubt(isInDoubt, now: now) else { return }
-        out.note(note)
+        out.note(reason ?? note)
         out.hold(isInDoubt)
     }
 

@@ -9,7 +9,7 @@ import Testing
 /// Another store may have the journal: nothing is taken, and nothing is told.
 @Suite struct StoreDoubtTests {
     private static let refusal = Frame.error(
-        PeerError(.retryLater, "the store could not renew its lease of the journal", wait: .seconds(1)))
+        PeerError(.retryLater, "another store may have the journal", wait: .seconds(1)))
 
     /// With a client and a worker; then in doubt.
     private static func rig(_ prepare: (Rig) -> Void = { _ in }) throws -> Rig {
@@ -76,7 +76,7 @@ import Testing
         #expect(status["phase"] == "lease in doubt" && status["leaseInDoubtSeconds"] == .int(3))
         #expect(
             rig.ask("effects")?.refusal
-                == "the store could not renew its lease of the journal, for 3 s now: only status is answered until it can")
+                == "another store may have the journal, for 3 s now: only status is answered until the lease shows that none has")
     }
 
     @Test func `A store that is to stop stops in time, and writes nothing`() throws {
@@ -103,11 +103,12 @@ import Testing
     // MARK: Turns that another has written
 
     /// A store on a journal that others can take; a client proves turn 9, and its own newest is 1.
-    private static func suspecting() throws -> StoreMachine {
+    private static func suspecting(_ prepare: (inout StoreMachine) -> Void = { _ in }) throws -> StoreMachine {
         var machine = Rig.machine()
         try machine.start(seed: packed(NoSeed()), now: at(0), number: 4)
         machine.flush(now: at(0))
         machine.committed(through: machine.head, now: at(0))
+        prepare(&machine)
         _ = machine.takeActions()
         let proof = StoreIdentity(timeline: home, secret: workshopSecret, build: "test", durability: "unknown", isFenced: true)
             .proof(of: 9)
@@ -128,6 +129,32 @@ import Testing
         actions = machine.takeActions()
         let isLost = actions.contains { if case .stop(.lostTail) = $0 { true } else { false } }
         #expect(isLost && machine.isStopped == true)
+    }
+
+    /// A store that has lost its tail would go on without it, and what it tells meanwhile would be lost with the next one that is put back.
+    @Test func `Until the lease shows whose a proven turn is, nothing is taken or told, also when renewals fail and come again`()
+        throws
+    {
+        var machine = try Self.suspecting { machine in
+            let hello = Hello(role: .client(session: session(2)), schema: shop, witness: 0, proof: nil, epoch: 1)
+            machine.received(Envelope(.hello(hello), timeline: home).parts, from: client(2), now: at(0))
+            machine.received(Envelope(inputs([.add(1)]), timeline: home).parts, from: client(2), now: at(0))
+        }
+        let head = machine.head
+        let notes = machine.takeActions().compactMap { if case .note(let note) = $0 { note.text } else { nil } }
+        #expect(notes.contains { $0.hasSuffix("nothing is taken or told until the lease shows which") }, "\(notes)")
+        for (second, isInDoubt) in [(2.0, nil), (9, true), (10, false)] {
+            if let isInDoubt { machine.leaseIsInDoubt(isInDoubt, now: at(second)) }
+            machine.received(Envelope(inputs([.add(1)]), timeline: home).parts, from: client(2), now: at(second))
+            machine.advance(now: at(second))
+            machine.flush(now: at(second))
+            let told = machine.takeActions().compactMap { if case .send(let envelope, _) = $0 { envelope.frame } else { nil } }
+            #expect(machine.head == head && told == [Self.refusal], "at \(second) s: \(told)")
+            #expect(machine.isStopped == false)
+        }
+        machine.leaseIsAsked()
+        machine.leaseIsRenewed()
+        #expect(machine.isStopped == true)
     }
 
     // MARK: The database away
