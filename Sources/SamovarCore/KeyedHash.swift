@@ -21,14 +21,7 @@ public struct KeyedHash: Sendable, BitwiseCopyable {
 
     /// Adds one byte.
     @inlinable
-    public mutating func combine(_ byte: UInt8) {
-        tail |= UInt64(byte) << ((count & 7) * 8)
-        count &+= 1
-        if count & 7 == 0 {
-            compress(tail)
-            tail = 0
-        }
-    }
+    public mutating func combine(_ byte: UInt8) { combine(UInt64(byte), bytes: 1) }
 
     /// Adds the eight bytes of `word`, the lowest first.
     @inlinable

@@ -32,12 +32,12 @@ public struct KeyName: Hashable, Sendable, BitwiseCopyable {
     public static let maximumBytes = 32
 
     // Its bytes, big-endian, filled up with zeros. In a text of its own they would be counted with each copy of a turn.
-    private let words: (UInt64, UInt64, UInt64, UInt64)
+    private let first, second: UniqueID
 
     /// Nil if `text` is no name of a key.
     public init?(_ text: String) {
         let bytes = Array(text.utf8)
-        guard let first = bytes.first, Self.isLetterOrDigit(first), bytes.count <= Self.maximumBytes,
+        guard let initial = bytes.first, Self.isLetterOrDigit(initial), bytes.count <= Self.maximumBytes,
             bytes.allSatisfy({ Self.isLetterOrDigit($0) || ".-_".utf8.contains($0) })
         else { return nil }
         func word(_ index: Int) -> UInt64 {
@@ -46,7 +46,7 @@ public struct KeyName: Hashable, Sendable, BitwiseCopyable {
                 return word << 8 | (index < bytes.count ? UInt64(bytes[index]) : 0)
             }
         }
-        words = (word(0), word(1), word(2), word(3))
+        (first, second) = (UniqueID(high: word(0), low: word(1)), UniqueID(high: word(2), low: word(3)))
     }
 
     private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
@@ -57,19 +57,8 @@ public struct KeyName: Hashable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// Whether both are the same name.
-    public static func == (a: KeyName, b: KeyName) -> Bool { a.words == b.words }
-
     /// Whether the name is this text.
     public static func == (name: KeyName, text: String) -> Bool { name.description == text }
-
-    /// Hashes the name.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(words.0)
-        hasher.combine(words.1)
-        hasher.combine(words.2)
-        hasher.combine(words.3)
-    }
 }
 
 /// Whether there is a name, and it is this text.
@@ -77,23 +66,18 @@ public func == (name: KeyName?, text: String) -> Bool { name?.description == tex
 
 extension KeyName: Comparable, CustomStringConvertible {
     /// By their bytes.
-    public static func < (a: KeyName, b: KeyName) -> Bool { a.words < b.words }
+    public static func < (a: KeyName, b: KeyName) -> Bool { (a.first, a.second) < (b.first, b.second) }
 
     /// The name.
     public var description: String {
-        var bytes: [UInt8] = []
-        for word in [words.0, words.1, words.2, words.3] {
-            for shift in stride(from: UInt64(56), through: 0, by: -8) where word >> shift & 0xff != 0 {
-                bytes.append(UInt8(truncatingIfNeeded: word >> shift))
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        let words = (first.high.bigEndian, first.low.bigEndian, second.high.bigEndian, second.low.bigEndian)
+        return withUnsafeBytes(of: words) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     }
 }
 
 /// A short name for a public key that no other key has: the first half of its SHA-256.
 public struct Fingerprint: Hashable, Comparable, Sendable, BitwiseCopyable, CustomStringConvertible {
-    private let bits: UniqueID
+    @usableFromInline let bits: UniqueID
 
     /// How many bytes it has.
     public static let byteCount = 16
@@ -101,12 +85,7 @@ public struct Fingerprint: Hashable, Comparable, Sendable, BitwiseCopyable, Cust
     /// The fingerprint of these bits, the first eight bytes first.
     @inlinable
     public init(high: UInt64, low: UInt64) {
-        self.init(UniqueID(high: high, low: low))
-    }
-
-    @usableFromInline
-    init(_ bits: UniqueID) {
-        self.bits = bits
+        bits = UniqueID(high: high, low: low)
     }
 
     /// Reads 32 hexadecimal digits; nil if `text` is anything else.

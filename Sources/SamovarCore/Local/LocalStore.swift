@@ -53,8 +53,7 @@ public struct JournalingLocalStore<P: Program, Journal: TurnJournal>: ~Copyable 
         let next = try P.start(seed, turn)
         var engine = TurnEngine<P>(state: next.state, head: turn.number, secret: secret, limits: settings.group)
         var group = Group<P>()
-        let limit = engine.follow(next.command, of: turn, noting: &group)
-        if let limit { throw LocalStoreError.group(limit) }
+        do { try engine.follow(next.command, of: turn, into: &group) } catch { throw LocalStoreError.group(error) }
         self.engine = engine
         book = LocalBook()
         sent = 0
@@ -120,8 +119,12 @@ public struct JournalingLocalStore<P: Program, Journal: TurnJournal>: ~Copyable 
     @usableFromInline
     mutating func follow(_ message: P.Message?, _ command: Command<P>, of turn: Turn) throws(LocalStoreError) {
         var group = Group<P>()
-        if let limit = engine.follow(command, of: turn, noting: &group) { obstacle = .group(limit) }
-        if !isBroken { enter(message, command, of: turn, group) }
+        do {
+            try engine.follow(command, of: turn, into: &group)
+            enter(message, command, of: turn, group)
+        } catch {
+            obstacle = .group(error)
+        }
         try throwIfBroken()
     }
 
@@ -281,17 +284,5 @@ private struct Group<P: Program>: TurnSink {
 
     mutating func took(_ turn: Turn, _ message: P.Message, _ command: Command<P>) {
         turns.append((turn, message, command))
-    }
-}
-
-extension TurnEngine {
-    /// Applies follow-ups; returns the limit that they passed.
-    fileprivate mutating func follow(_ command: Command<P>, of turn: Turn, noting group: inout Group<P>) -> GroupLimit? {
-        do throws(GroupLimit) {
-            try follow(command, of: turn, into: &group)
-            return nil
-        } catch {
-            return error
-        }
     }
 }

@@ -30,11 +30,7 @@ public struct Schedule: Hashable, Sendable {
 
     /// The first time of a subscription that begins at `time`; nil if there is none.
     public func first(from time: Timestamp) -> Timestamp? {
-        switch rule {
-        case .every(let interval): time + max(interval, Self.shortest)
-        case .at(let time): time
-        case .cron(let cron): cron.next(after: time)
-        }
+        if case .at(let time) = rule { time } else { next(after: time) }
     }
 
     /// The time after the nominal one; nil if that was the last.

@@ -164,7 +164,12 @@ extension WorkerMachine {
     }
 
     private mutating func keep(_ answer: JobResult.Answer, of lease: Lease) {
-        if let claim = finish(lease) { outbox.add(claim, answer.replacement(limit: settings.answerBytes) ?? answer) }
+        guard let claim = finish(lease) else { return }
+        if let replacement = answer.replacement(limit: settings.answerBytes) {
+            outbox.add(claim, replacement)
+        } else {
+            outbox.add(claim, answer)
+        }
     }
 
     private mutating func finish(_ lease: Lease) -> JobClaim? {

@@ -10,12 +10,6 @@ extension Dispatcher {
         return recorder.handedOut(effect.id, attempt: attempt, to: worker.number, isClaimed: isClaimed, now: now)
     }
 
-    /// A worker that comes gets its number.
-    mutating func recorded(_ worker: WorkerState) -> WorkerState {
-        worker.number = recorder.joined(worker.id)
-        return worker
-    }
-
     /// The attempt of an effect that a worker had has ended.
     @inline(__always)
     mutating func ended(_ former: AssignmentTable.Former, _ outcome: AttemptOutcome) {

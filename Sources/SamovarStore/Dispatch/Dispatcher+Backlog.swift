@@ -32,18 +32,6 @@ extension Dispatcher {
         return counts
     }
 
-    /// The same of each queue.
-    func waitingByQueue(in ledger: EffectLedger) -> [Queue: Int] {
-        waitingByLine(in: ledger).reduce(into: [:]) { $0[$1.key.queue, default: 0] += $1.value }
-    }
-
-    /// How many effects of each queue workers have.
-    func runningByQueue() -> [Queue: Int] {
-        var counts: [Queue: Int] = [:]
-        for place in places.taken where !place.isWaiting { counts[place.queue, default: 0] += 1 }
-        return counts
-    }
-
     /// How it stands with each queue in which something waits or runs, that has rules or is paused, or that a worker serves, by name. Looks at
     /// all that waits or runs.
     func backlog(in ledger: EffectLedger, now: Timestamp) -> [QueueBacklog] {

@@ -69,12 +69,6 @@ struct Dispatcher {
         return counted.alone
     }
 
-    /// Forgets what was held against effects that are not open any more.
-    mutating func forgetLosses(exceptOf ledger: EffectLedger) {
-        losses = losses.filter { ledger.open[$0.key] != nil }
-        formerLeases.keep { ledger.isKept($0) }
-    }
-
     // MARK: Effects
 
     /// Lets an open effect wait for its turn; without effect if it waits or runs already.
@@ -176,8 +170,11 @@ struct Dispatcher {
     /// The earliest time at which `popExpired` may give something.
     var nextExpiry: Timestamp? { timeouts.nextExpiry }
 
-    /// Forgets delays of effects that were closed meanwhile, if they are many, and queues in which nothing waits and that nobody serves.
+    /// Forgets what was held against effects that were closed meanwhile, their delays, if they are many, and queues in which nothing waits and
+    /// that nobody serves.
     mutating func forgetClosed(exceptOf ledger: EffectLedger) {
+        losses = losses.filter { ledger.open[$0.key] != nil }
+        formerLeases.keep { ledger.isKept($0) }
         delayed.keep(ifBeyond: 2 * ledger.open.count + 1_024) { id, time in ledger.open[id]?.notBefore == time }
         let places = places
         let gone = lines.forgetStale { places.isWaiting($0.effect, at: $0.place) }
@@ -189,9 +186,11 @@ struct Dispatcher {
 
     mutating func join(_ offer: WorkerOffer, route: Route, now: Timestamp) {
         let id = offer.id
-        if workers[id] == nil { rotation.add(id) }
-        let workerState = workers[id] ?? recorded(WorkerState(id, route: route, heard: now))
-        workers[id] = workerState
+        let workerState = workers[id] ?? WorkerState(id, route: route, heard: now)
+        if workers.updateValue(workerState, forKey: id) == nil {
+            rotation.add(id)
+            workerState.number = recorder.joined(id)
+        }
         workerState.route = route
         workerState.slots = offer.slots
         serve(offer.queues, can: offer.capabilities, workerState)
@@ -247,11 +246,8 @@ struct Dispatcher {
         rotation.remove(id)
         let jobs = places.effects(of: workerState)
         for job in jobs {
-            if let former = places.remove(job) {
-                if departures.hasLeft(former.lease) { formerLeases.insert(former.lease, of: job) }
-                ended(former, answered.contains(job) ? .answered : outcome)
-            }
-            told[job] = nil
+            let former = forget(job, as: answered.contains(job) ? .answered : outcome)
+            if let former, departures.hasLeft(former.lease) { formerLeases.insert(former.lease, of: job) }
         }
         workers[id] = nil
         return jobs

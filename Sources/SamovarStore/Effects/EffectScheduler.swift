@@ -431,7 +431,6 @@ struct EffectScheduler {
 
     /// Forgets what time would bring to effects that were closed meanwhile, if that is most of it.
     mutating func forgetClosed(exceptOf ledger: EffectLedger) {
-        dispatcher.forgetLosses(exceptOf: ledger)
         dispatcher.forgetClosed(exceptOf: ledger)
         if resumed.count > 1_024 {
             let queues = Set(ledger.open.values.map(\.queue))

@@ -51,6 +51,16 @@ struct ReplayState {
                 openingDivergence(at: cause))
         }
     }
+
+    /// Whether this other command or state is one that was accepted; then its turn is excused.
+    ///
+    /// - Throws: the divergence, if the replay was to show that turn.
+    mutating func excuses(_ found: Divergence) throws(ReplayError) -> Bool {
+        if terms.shown == found.turn { throw ReplayError(turn: found.turn, "the replay was to end here", found) }
+        guard found.hash != found.recorded, terms.accepts(found) else { return false }
+        excused.insert(found.turn)
+        return true
+    }
 }
 
 /// Applies the records of a journal again, and holds what follows from each against what the journal has.
@@ -121,13 +131,7 @@ extension EngineCore {
             return
         }
         let command = divergence(next.command, of: turn, message: seed, recorded: nil, log)
-        if replaying.terms.shown == turn.number { throw ReplayError(turn: turn.number, "the replay was to end here", command) }
-        if replaying.terms.accepts(command) {
-            replaying.excused.insert(turn.number)
-            log.forgetFollowUps()
-        } else {
-            replaying.opening = command
-        }
+        if try replaying.excuses(command) { log.forgetFollowUps() } else { replaying.opening = command }
         announceFollowUps(now: record.time, log: &log)
     }
 
@@ -157,6 +161,17 @@ extension EngineCore {
         // The record has its message, also where it is a follow-up.
         took(turn, message, bytes, hash == 0 ? .none : command, role, checkpoint, root: record.root, log: &log)
         replaying.unasked = (head, record.time)
+    }
+
+    /// Reads the message of the next turn.
+    @inlinable @inline(__always)
+    mutating func message(_ bytes: [UInt8]) throws(ReplayError) -> P.Message {
+        do {
+            return try codecs.message.decode(bytes)
+        } catch {
+            throw ReplayError(
+                turn: head + 1, "the message cannot be read: \(describe(decodingFailure: error, of: P.Message.self))")
+        }
     }
 
     @inlinable
@@ -205,13 +220,7 @@ extension EngineCore {
         }
         replaying.counts.compared += 1
         try replaying.expect(record, message: bytes)
-        let message: P.Message
-        do {
-            message = try codecs.message.decode(bytes)
-        } catch {
-            throw ReplayError(
-                turn: record.turn, "the message cannot be read: \(describe(decodingFailure: error, of: P.Message.self))")
-        }
+        let message = try self.message(bytes)
         let (turn, command) = try step(message, of: record)
         if hash == 0, command.isEmpty, !log.writesRecords, replaying.terms.shown != record.turn {
             // So it is with most turns: there is nothing to collect and nothing to compare.
@@ -242,14 +251,10 @@ extension EngineCore {
         }
         let other = Divergence(
             .state, turn: record.turn, origin: record.origin, message: [], recorded: recorded, hash: digest, orders: [])
-        if replaying.terms.shown == record.turn { throw ReplayError(turn: record.turn, "the replay was to end here", other) }
-        if digest == recorded { return }
-        guard replaying.terms.accepts(other) else {
-            throw ReplayError(
-                turn: record.turn,
-                "the state before it is not the one that the store had: `update` has changed or is not deterministic", other)
-        }
-        replaying.excused.insert(record.turn)
+        if try replaying.excuses(other) || digest == recorded { return }
+        throw ReplayError(
+            turn: record.turn,
+            "the state before it is not the one that the store had: `update` has changed or is not deterministic", other)
     }
 
     /// What a turn orders is not what the journal says, or it shall be shown: ends the replay, unless it was accepted.
@@ -258,16 +263,11 @@ extension EngineCore {
         _ record: Record, _ turn: Turn, _ command: Command<P>, message: [UInt8], recorded: UInt64, _ log: inout TurnLog
     ) throws(ReplayError) {
         let command = divergence(command, of: turn, message: message, recorded: recorded, log)
-        if replaying.terms.shown == record.turn { throw ReplayError(turn: record.turn, "the replay was to end here", command) }
+        if try replaying.excuses(command) { return log.forgetFollowUps() }
         // So it is with each turn that a build before `CommandHash` wrote.
         if command.hash == recorded { return }
-        guard replaying.terms.accepts(command) else {
-            throw ReplayError(
-                turn: record.turn, "`update` returns another command than it did: it has changed or is not deterministic",
-                command)
-        }
-        replaying.excused.insert(record.turn)
-        log.forgetFollowUps()
+        throw ReplayError(
+            turn: record.turn, "`update` returns another command than it did: it has changed or is not deterministic", command)
     }
 
     /// The newest command in full. Encoded again, because nearly every command of a replay is the recorded one and of no interest.

@@ -84,13 +84,4 @@ extension EngineCore {
         try log.check(limits)
         return command.reduce(0) { count, order in if case .run = order { count + 1 } else { count } }
     }
-
-    private func message(_ bytes: [UInt8]) throws(ReplayError) -> P.Message {
-        do {
-            return try codecs.message.decode(bytes)
-        } catch {
-            throw ReplayError(
-                turn: head + 1, "the message cannot be read: \(describe(decodingFailure: error, of: P.Message.self))")
-        }
-    }
 }

@@ -6,21 +6,18 @@ extension Divergence {
     static func formerHash(of orders: [Order]) -> UInt64 {
         guard !orders.isEmpty else { return 0 }
         var hash = KeyedHash(Secret(high: 0, low: 0))
+        func add(_ kind: UInt8, _ bytes: some Collection<UInt8>) {
+            hash.combine(kind)
+            hash.combine(bytes)
+        }
         for order in orders {
             switch order {
             case .run(let effect):
-                hash.combine(UInt8(1))
-                hash.combine(effect.payload)
+                add(1, effect.payload)
                 hash.combine(effect.options)
-            case .then(let message):
-                hash.combine(UInt8(2))
-                hash.combine(message)
-            case .cancel(let label):
-                hash.combine(UInt8(3))
-                hash.combine(Array(label.text.utf8))
-            case .emit(let output):
-                hash.combine(UInt8(4))
-                hash.combine(output)
+            case .then(let message): add(2, message)
+            case .cancel(let label): add(3, label.text.utf8)
+            case .emit(let output): add(4, output)
             // Those builds had none.
             case .control: return 0
             }
@@ -31,24 +28,13 @@ extension Divergence {
 
 extension KeyedHash {
     fileprivate mutating func combine(_ options: RunOptions) {
-        combine(text: options.queue.name)
+        combine(options.queue.name.utf8)
         for word in options.commonWords { combine(word) }
-        combineRareOptions(options)
-    }
-
-    /// The bytes of a text, as those of an array of them.
-    private mutating func combine(text: String) {
-        var text = text
-        text.withUTF8 { combine($0) }
-    }
-
-    /// Options that most effects do not have.
-    private mutating func combineRareOptions(_ options: RunOptions) {
         let isRare =
             options.id != nil || options.policy != .all || options.priority != 0 || options.at != nil
             || options.limits != RunLimits(attempt: options.timeout)
         guard isRare else { return }
-        if let id = options.id { combine(text: id.text) }
+        if let id = options.id { combine(id.text.utf8) }
         for word in options.rareWords { combine(word) }
     }
 }

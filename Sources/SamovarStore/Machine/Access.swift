@@ -13,12 +13,6 @@ import SamovarWire
 /// | not in the table (any more), or expired | `keyRefused` | `keyRefused` | `keyRefused` |
 /// | noisy: too many messages that are no frames, or were refused | passed over for a minute | the same | the same |
 struct Access {
-    /// What becomes of a frame.
-    enum Verdict: Equatable {
-        case taken
-        case refused(PeerError)
-    }
-
     /// What one key has asked for.
     private struct Use {
         var hellos = TokenBucket()
@@ -85,15 +79,16 @@ struct Access {
         return true
     }
 
-    mutating func verdict(on kind: FrameKind, from identity: Identity, at listener: Listener, now: Timestamp) -> Verdict {
+    /// Why a frame is not taken; nil if it is.
+    mutating func refusal(of kind: FrameKind, from identity: Identity, at listener: Listener, now: Timestamp) -> PeerError? {
         if let error = objection(to: identity, kind.roles(at: listener), "\(kind)", now: now) {
             refused += 1
-            return .refused(error)
+            return error
         }
         if kind == .hello, let key = key(of: identity, now: now), let wait = takeHello(key, now: now) {
-            return .refused(PeerError(.retryLater, "the key \(key.name) says HELLO too often", wait: wait))
+            return PeerError(.retryLater, "the key \(key.name) says HELLO too often", wait: wait)
         }
-        return .taken
+        return nil
     }
 
     /// Why a peer may not do what is for some roles only; nil if it may.

@@ -19,9 +19,7 @@ extension StoreMachine {
             out.drop("\(error)", from: route)
             return noise(of: identity, now: now)
         }
-        switch access.verdict(on: envelope.kind, from: identity, at: route.listener, now: now) {
-        case .taken: break
-        case .refused(let error):
+        if let error = access.refusal(of: envelope.kind, from: identity, at: route.listener, now: now) {
             if error.code == .keyRefused { out.close(route, error) } else { out.send(.error(error), to: route, floor: .none) }
             return error.code == .retryLater ? () : noise(of: identity, now: now)
         }

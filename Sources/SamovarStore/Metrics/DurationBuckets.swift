@@ -26,13 +26,6 @@ struct DurationHistogram: Equatable, Sendable {
     private(set) var buckets = [Int](repeating: 0, count: DurationBuckets.count)
     private(set) var microseconds = 0
 
-    init() {}
-
-    init(buckets: some Sequence<Int>, microseconds: Int) {
-        self.buckets = Array(buckets)
-        self.microseconds = microseconds
-    }
-
     var count: Int { buckets.reduce(0, +) }
 
     mutating func add(_ duration: Duration) {

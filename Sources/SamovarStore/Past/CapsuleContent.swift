@@ -12,11 +12,6 @@ public struct CapsuleContent: Equatable, Sendable {
         public var record: Record
         /// How many turns followed from it, with the numbers after its own.
         public var followUps: Int
-
-        public init(_ record: Record, followUps: Int) {
-            self.record = record
-            self.followUps = followUps
-        }
     }
 
     /// Items of one capsule.
@@ -55,7 +50,7 @@ extension CapsuleContent {
         if case .followUp = record.origin {
             if !items.isEmpty { items[items.count - 1].followUps += 1 }
         } else if record.isOfCapsule {
-            items.append(Item(record, followUps: 0))
+            items.append(Item(record: record, followUps: 0))
         }
     }
 
@@ -174,6 +169,6 @@ extension CapsuleContent {
         var record: Record?
         try RecordBatch.read(first: turn, last: turn, bytes: try reader.readBinary()) { record = $0 }
         guard let record else { throw CapsuleError("turn \(turn) has no record") }
-        return Item(record, followUps: followUps)
+        return Item(record: record, followUps: followUps)
     }
 }

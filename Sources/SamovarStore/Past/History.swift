@@ -27,12 +27,11 @@ public struct HistoryRequest: Equatable, Sendable {
 
     /// As arguments of a request.
     public var value: MessagePackValue {
-        var pairs: [MessagePackPair] = []
-        if let after {
-            pairs += [MessagePackPair("timeline", .string("\(after.timeline)")), MessagePackPair("after", .number(after.turn))]
-        }
-        if let compared { pairs.append(MessagePackPair("compared", .number(compared))) }
-        return pairs.isEmpty ? .nil : .map(pairs)
+        var value: MessagePackValue = [:]
+        value["timeline"] = after.map { .string("\($0.timeline)") }
+        value["after"] = after.map { .number($0.turn) }
+        value["compared"] = compared.map { .number($0) }
+        return value == [:] ? .nil : value
     }
 
     init(_ value: MessagePackValue) throws(AdminRefusal) {
@@ -131,30 +130,24 @@ public struct HistoryReply: Equatable, Sendable {
 
     /// As the value of a reply.
     public var value: MessagePackValue {
-        var pairs: [MessagePackPair] = [
-            MessagePackPair("timeline", .string("\(timeline)")), MessagePackPair("build", .string(build)),
-            MessagePackPair("turn", .number(head)),
-        ]
+        var value: MessagePackValue = ["timeline": .string("\(timeline)"), "build": .string(build), "turn": .number(head)]
         switch content {
         case .beginning(let beginning, let schema, let secret):
-            pairs += [
-                MessagePackPair("program", .string(schema.name)),
-                MessagePackPair("schema", .number(schema.version)),
-                MessagePackPair("secret", .string("\(UniqueID(high: secret.high, low: secret.low))")),
-                MessagePackPair("journal", .string("\(beginning.journal)")),
-                MessagePackPair("first", .number(beginning.first)),
-                MessagePackPair("snapshots", .array(beginning.snapshots.map { .number($0) })),
-                MessagePackPair("anchor", .binary(beginning.anchor)),
-            ]
-            if let seed = beginning.seed { pairs.append(MessagePackPair("seed", .binary(seed))) }
-            if let ancestor = beginning.ancestor { pairs.append(MessagePackPair("ancestor", .string(ancestor))) }
+            value["program"] = .string(schema.name)
+            value["schema"] = .number(schema.version)
+            value["secret"] = .string("\(UniqueID(high: secret.high, low: secret.low))")
+            value["journal"] = .string("\(beginning.journal)")
+            value["first"] = .number(beginning.first)
+            value["snapshots"] = .array(beginning.snapshots.map { .number($0) })
+            value["anchor"] = .binary(beginning.anchor)
+            value["seed"] = beginning.seed.map { .binary($0) }
+            value["ancestor"] = beginning.ancestor.map { .string($0) }
         case .batches(let batches):
-            let list = batches.map { MessagePackValue.array([.number($0.first), .number($0.last), .binary($0.bytes)]) }
-            pairs.append(MessagePackPair("batches", .array(list)))
-        case .anew(let reason): pairs.append(MessagePackPair("anew", .string(reason.rawValue)))
-        case .damaged(let why): pairs.append(MessagePackPair("damaged", .string(why)))
+            value["batches"] = .array(batches.map { .array([.number($0.first), .number($0.last), .binary($0.bytes)]) })
+        case .anew(let reason): value["anew"] = .string(reason.rawValue)
+        case .damaged(let why): value["damaged"] = .string(why)
         }
-        return .map(pairs)
+        return value
     }
 
     /// Nil for what is no such reply.
@@ -190,13 +183,12 @@ extension HistoryReply.Content {
             else { return nil }
             let snapshots = turns.compactMap(\.natural)
             guard snapshots.count == turns.count else { return nil }
-            var ancestor: String?
-            if case .string(let text)? = value["ancestor"] { ancestor = text }
             var seed: [UInt8]?
             if case .binary(let bytes)? = value["seed"] { seed = bytes }
             self = .beginning(
                 HistoryBeginning(
-                    journal: journal, first: first, snapshots: snapshots, ancestor: ancestor, anchor: anchor, seed: seed),
+                    journal: journal, first: first, snapshots: snapshots, ancestor: value.text("ancestor"), anchor: anchor,
+                    seed: seed),
                 schema: Schema(name: program, version: version), secret: Secret(high: key.high, low: key.low))
         }
     }
@@ -210,8 +202,7 @@ extension MessagePackValue {
 
     func natural(_ key: String) -> Int? { self[key]?.natural }
 
-    fileprivate func id(_ key: String) -> UniqueID? {
-        guard case .string(let text)? = self[key] else { return nil }
-        return UniqueID(text)
-    }
+    func text(_ key: String) -> String? { if case .string(let text)? = self[key] { text } else { nil } }
+
+    fileprivate func id(_ key: String) -> UniqueID? { text(key).flatMap { UniqueID($0) } }
 }

@@ -29,6 +29,6 @@ struct OrderedEffects {
 
     /// Those that another chain has not, or otherwise, in their order.
     func missing(in other: OrderedEffects) -> [WhatIf.Order] {
-        payloads.filter { other.payloads[$0.key] != $0.value }.map { WhatIf.Order($0.key, $0.value) }.sorted { $0.id < $1.id }
+        payloads.filter { other.payloads[$0.key] != $0.value }.map { WhatIf.Order(id: $0, payload: $1) }.sorted { $0.id < $1.id }
     }
 }

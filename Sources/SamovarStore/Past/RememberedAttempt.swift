@@ -14,25 +14,17 @@ public struct RememberedAttempt: Equatable, Sendable {
     /// Nil while it runs.
     public var ended: Timestamp?
     /// How it ended, or `running`.
-    public var how: String
+    public var how = "running"
+}
 
-    public init(
-        effect: EffectID, number: Int, worker: String? = nil, handedOut: Timestamp, startedBy: Timestamp? = nil,
-        ended: Timestamp? = nil, how: String = "running"
-    ) {
-        (self.effect, self.number, self.worker) = (effect, number, worker)
-        (self.handedOut, self.startedBy, self.ended, self.how) = (handedOut, startedBy, ended, how)
-    }
-
+extension RememberedAttempt {
     /// A row of an answer about all effects; nil if it is none.
     public init?(_ row: MessagePackValue) {
         guard case .string(let name)? = row["effect"], let effect = EffectID(named: name), let number = row.natural("attempt"),
             let handedOut = row["handedOut"]?.moment, case .string(let how)? = row["how"]
         else { return nil }
-        var worker: String?
-        if case .string(let text)? = row["worker"] { worker = text }
         self.init(
-            effect: effect, number: number, worker: worker, handedOut: handedOut, startedBy: row["startedBy"]?.moment,
+            effect: effect, number: number, worker: row.text("worker"), handedOut: handedOut, startedBy: row["startedBy"]?.moment,
             ended: row["ended"]?.moment, how: how)
     }
 

@@ -64,37 +64,23 @@ public struct TraceSpan: Equatable, Sendable {
 extension TraceSpan {
     /// A span identity in eight bytes, never zero.
     public static func id(of place: Place, in timeline: Timeline) -> UInt64 {
-        var hash = KeyedHash(Secret(high: timeline.high, low: timeline.low))
         switch place {
-        case .turn(let turn):
-            hash.combine(UInt8(0))
-            hash.combine(turn)
-        case .effect(let effect):
-            hash.combine(UInt8(1))
-            hash.combine(effect.turn)
-            hash.combine(effect.ordinal)
-        case .again(let effect, let turn):
-            hash.combine(UInt8(2))
-            hash.combine(effect.turn)
-            hash.combine(effect.ordinal)
-            hash.combine(turn)
-        case .attempt(let effect, let handedOut):
-            hash.combine(UInt8(5))
-            hash.combine(effect.turn)
-            hash.combine(effect.ordinal)
-            hash.combine(Int(handedOut.microseconds))
+        case .turn(let turn): hash(0, turn, in: timeline)
+        case .effect(let effect): hash(1, effect.turn, effect.ordinal, in: timeline)
+        case .again(let effect, let turn): hash(2, effect.turn, effect.ordinal, turn, in: timeline)
+        case .attempt(let effect, let at): hash(5, effect.turn, effect.ordinal, Int(at.microseconds), in: timeline)
         }
-        return max(1, hash.finish())
     }
 
     /// The identity of a chain in sixteen bytes, never zero.
     public static func trace(of root: Int, in timeline: Timeline) -> (high: UInt64, low: UInt64) {
-        func half(_ number: UInt8) -> UInt64 {
-            var hash = KeyedHash(Secret(high: timeline.high, low: timeline.low))
-            hash.combine(number)
-            hash.combine(root)
-            return max(1, hash.finish())
-        }
-        return (half(3), half(4))
+        (hash(3, root, in: timeline), hash(4, root, in: timeline))
+    }
+
+    private static func hash(_ kind: UInt8, _ numbers: Int..., in timeline: Timeline) -> UInt64 {
+        var hash = KeyedHash(Secret(high: timeline.high, low: timeline.low))
+        hash.combine(kind)
+        for number in numbers { hash.combine(number) }
+        return max(1, hash.finish())
     }
 }

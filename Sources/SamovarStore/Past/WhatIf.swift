@@ -7,10 +7,6 @@ public struct WhatIf: Equatable, Sendable {
     public struct Lost: Equatable, Sendable {
         public let record: Record
         public let reason: Reason
-
-        public init(_ record: Record, _ reason: Reason) {
-            (self.record, self.reason) = (record, reason)
-        }
     }
 
     public enum Reason: Equatable, Sendable {
@@ -41,20 +37,12 @@ public struct WhatIf: Equatable, Sendable {
         public let cause: Cause
         /// Its input or its message, in MessagePack.
         public let content: [UInt8]
-
-        public init(_ turn: Int, _ cause: Cause, _ content: [UInt8]) {
-            (self.turn, self.cause, self.content) = (turn, cause, content)
-        }
     }
 
     /// An input that would have been refused, and was not, or never came.
     public struct Refusal: Equatable, Sendable {
         public let turn: Int
         public let verdict: Outcome.Verdict
-
-        public init(_ turn: Int, _ verdict: Outcome.Verdict) {
-            (self.turn, self.verdict) = (turn, verdict)
-        }
     }
 
     /// An effect that one of the two histories orders, and the other does not.
@@ -62,10 +50,6 @@ public struct WhatIf: Equatable, Sendable {
         public let id: EffectID
         /// The effect in MessagePack.
         public let payload: [UInt8]
-
-        public init(_ id: EffectID, _ payload: [UInt8]) {
-            (self.id, self.payload) = (id, payload)
-        }
     }
 
     /// What nobody knows, and is taken for true.

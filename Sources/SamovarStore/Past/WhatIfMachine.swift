@@ -160,8 +160,8 @@ public final class WhatIfMachine {
         default: lostRequest = nil
         }
         if let reason {
-            result.lost.append(WhatIf.Lost(chain.item, reason))
-            for record in chain.followUps { result.lost.append(WhatIf.Lost(record, .notOrdered(by: record.cause))) }
+            result.lost.append(WhatIf.Lost(record: chain.item, reason: reason))
+            for record in chain.followUps { result.lost.append(WhatIf.Lost(record: record, reason: .notOrdered(by: record.cause))) }
         }
         other.time = max(other.time, chain.item.time)
         try takeInsertions(through: chain.followUps.last?.turn ?? chain.item.turn)
@@ -279,15 +279,15 @@ public final class WhatIfMachine {
         case .applied: break
         case .rejected(let why) where isGiven:
             throw SuppositionError(turn: turn.number, "what shall come there is no input of this program: \(why)")
-        case .refused, .rejected: result.refusals.append(WhatIf.Refusal(turn.number, end.verdict))
+        case .refused, .rejected: result.refusals.append(WhatIf.Refusal(turn: turn.number, verdict: end.verdict))
         }
-        for record in left { result.lost.append(WhatIf.Lost(record, .notOrdered(by: record.cause))) }
+        for record in left { result.lost.append(WhatIf.Lost(record: record, reason: .notOrdered(by: record.cause))) }
     }
 
     /// A turn that never was; returns its number.
     private func gain(_ cause: WhatIf.Gained.Cause, _ content: [UInt8]) -> Int {
         let turn = result.last + result.gained.count + 1
-        result.gained.append(WhatIf.Gained(turn, cause, content))
+        result.gained.append(WhatIf.Gained(turn: turn, cause: cause, content: content))
         return turn
     }
 

@@ -132,20 +132,19 @@ struct Readers {
         feed.join(route, head: turns.head, now: now)
         turns.tapViews(true)
         gatherViews(&turns)
-        if !feed.isComplete(after: turn) { return sendCurrentView(insteadOf: turn, to: route, &turns, &out) }
-        if feed.newest > turn { return sendViews(after: turn, to: route, turns, &out) }
+        if !feed.isComplete(after: turn) || feed.newest > turn { return sendViews(after: turn, to: route, &turns, &out) }
         if !waiters.insert(.views(after: turn), for: route, limit: settings.waiters) { refuse(route, &out) }
     }
 
-    private func sendViews(after turn: Int, to route: Route, _ turns: borrowing Turns, _ out: inout Outlet) {
-        let views = feed.views(after: turn, bytes: settings.pageBytes)
-        out.send(.views(ViewPage(instance: instance, after: turn, views: views)), to: route, floor: .turn(turns.head))
-    }
-
-    private mutating func sendCurrentView(insteadOf turn: Int, to route: Route, _ turns: inout Turns, _ out: inout Outlet) {
-        guard let bytes = makeView(&turns, &out) else { return sendView(to: route, &turns, &out) }
-        let view = TurnView(turn: turns.head, bytes: bytes)
-        let page = ViewPage(instance: instance, after: turn, isMissingSome: turn >= 0, views: [view])
+    /// The views after a turn; where some of them are not kept any more, the current one in their place.
+    private mutating func sendViews(after turn: Int, to route: Route, _ turns: inout Turns, _ out: inout Outlet) {
+        var page = ViewPage(instance: instance, after: turn, views: [])
+        if feed.isComplete(after: turn) {
+            page.views = feed.views(after: turn, bytes: settings.pageBytes)
+        } else {
+            guard let bytes = makeView(&turns, &out) else { return sendView(to: route, &turns, &out) }
+            (page.isMissingSome, page.views) = (turn >= 0, [TurnView(turn: turns.head, bytes: bytes)])
+        }
         out.send(.views(page), to: route, floor: .turn(turns.head))
     }
 
@@ -228,13 +227,7 @@ struct Readers {
         guard feed.isOpen else { return }
         let newest = feed.newest
         let waiting = waiters.take { wish -> Int? in if case .views(let turn) = wish, turn < newest { turn } else { nil } }
-        for (route, turn) in waiting {
-            if feed.isComplete(after: turn) {
-                sendViews(after: turn, to: route, turns, &out)
-            } else {
-                sendCurrentView(insteadOf: turn, to: route, &turns, &out)
-            }
-        }
+        for (route, turn) in waiting { sendViews(after: turn, to: route, &turns, &out) }
     }
 
     /// Ends the feed when nobody has read it for a while.

@@ -22,8 +22,7 @@ struct ShapeComparison {
     }
 
     private mutating func compare(_ old: String, _ new: String, at path: String) {
-        let (old, new) = (Place(old), Place(new))
-        switch (old, new) {
+        switch (Place(old), Place(new)) {
         case (.optional(let old), .optional(let new)), (.list(let old), .list(let new)):
             compare(old, new, at: path)
         // What was always there may be left out from now on.
@@ -36,7 +35,7 @@ struct ShapeComparison {
                 "\(path) was optional and is required: old records without it cannot be read; \(remedy), or let it be \(name)?"
             )
         case (.plain(let old), .plain(let new)): compareTypes(old, new, at: path)
-        default: problems.append("\(path) was \(old.text) and is \(new.text): \(remedy)")
+        default: problems.append("\(path) was \(old) and is \(new): \(remedy)")
         }
     }
 
@@ -116,14 +115,5 @@ private enum Place {
             }
         }
         return nil
-    }
-
-    var text: String {
-        switch self {
-        case .plain(let name): name
-        case .optional(let name): name + "?"
-        case .list(let name): "[\(name)]"
-        case .dictionary(let key, let value): "[\(key): \(value)]"
-        }
     }
 }

@@ -60,10 +60,10 @@ import Testing
         ledger.order(effect)
         #expect(dispatcher.trustsNewcomers)
         #expect([false, true, false, true].map { dispatcher.lose(effect.id, isIsolated: $0) } == [0, 1, 1, 2])
-        dispatcher.forgetLosses(exceptOf: ledger)
+        dispatcher.forgetClosed(exceptOf: ledger)
         #expect(!dispatcher.trustsNewcomers && dispatcher.lose(effect.id, isIsolated: true) == 3)
         ledger.close(effect.id)
-        dispatcher.forgetLosses(exceptOf: ledger)
+        dispatcher.forgetClosed(exceptOf: ledger)
         #expect(dispatcher.trustsNewcomers && dispatcher.lose(effect.id, isIsolated: true) == 1)
     }
 

@@ -58,7 +58,7 @@ import Testing
             ])
         let line = LineName(queue: "video", needs: ["gpu", "av1"])
         #expect(hall.dispatcher.waitingByLine(in: hall.ledger)[line] == 2)
-        #expect(hall.dispatcher.waitingByQueue(in: hall.ledger) == ["video": 2, .default: 1])
+        #expect(hall.dispatcher.backlog(in: hall.ledger, now: at(0)).map(\.waiting) == [1, 2])
         hall.dispatcher.pause("video")
         #expect(hall.dispatcher.unservedLines(in: hall.ledger).map { "\($0)" } == ["default (needs tape)"])
         hall.dispatcher.setLeaving(workerID(1))

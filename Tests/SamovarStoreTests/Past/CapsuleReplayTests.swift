@@ -191,7 +191,7 @@ import Testing
         let cancel = Record(
             turn: 4, time: content.items[1].record.time, origin: .client(session: session(1), sequence: 9),
             event: .applied(message: message, hash: 0, closes: false))
-        content.items.insert(CapsuleContent.Item(cancel, followUps: 0), at: 1)
+        content.items.insert(CapsuleContent.Item(record: cancel, followUps: 0), at: 1)
         #expect(try Self.run(content).taken == [0, 1])
     }
 

@@ -50,8 +50,8 @@ import Testing
         #expect(same.assumptions.contains(.answers(1)))
         let other = try whatIf(journal, Supposition(replaced: [3: pour(1)]))
         #expect(reasons(other)[answer] == .ofAnotherEffect(effect))
-        #expect(other.ordered.elements.contains(WhatIf.Order(effect, packed(Mill.Job(name: "a", grain: 0)))))
-        #expect(other.missing.elements.contains(WhatIf.Order(effect, packed(Mill.Job(name: "a", grain: 2)))))
+        #expect(other.ordered.elements.contains(WhatIf.Order(id: effect, payload: packed(Mill.Job(name: "a", grain: 0)))))
+        #expect(other.missing.elements.contains(WhatIf.Order(id: effect, payload: packed(Mill.Job(name: "a", grain: 2)))))
         #expect(other.assumptions == [.open(other.ordered.count)])
         let none = try whatIf(journal, Supposition(removed: [effect.turn]))
         #expect(reasons(none)[answer] == .withoutEffect(effect))
@@ -94,8 +94,8 @@ import Testing
         let second = journal.records.count + 1
         try journal.send(.pour(-6))
         let result = try whatIf(journal, Supposition(removed: [3]))
-        #expect(
-            result.refusals.elements == [WhatIf.Refusal(second, Outcome.Verdict(refusal: packed(Mill.Refusal.empty(2))))])
+        let verdict = Outcome.Verdict(refusal: packed(Mill.Refusal.empty(2)))
+        #expect(result.refusals.elements == [WhatIf.Refusal(turn: second, verdict: verdict)])
         #expect(try state(result).grain == 2)
     }
 
@@ -113,13 +113,13 @@ import Testing
         let result = try whatIf(journal, Supposition(inserted: [1: [pour(1), pour(3)]]))
         #expect(
             result.gained.elements == [
-                WhatIf.Gained(4, .inserted(after: 1), pour(1)),
-                WhatIf.Gained(5, .followUp(of: 4), packed(Mill.Message.echo("third", 2))),
-                WhatIf.Gained(6, .followUp(of: 5), packed(Mill.Message.echo("third", 1))),
-                WhatIf.Gained(7, .inserted(after: 1), pour(3)),
-                WhatIf.Gained(8, .followUp(of: 7), packed(Mill.Message.echo("even", 1))),
-                WhatIf.Gained(9, .followUp(of: 7), packed(Mill.Message.echo("third", 2))),
-                WhatIf.Gained(10, .followUp(of: 9), packed(Mill.Message.echo("third", 1))),
+                WhatIf.Gained(turn: 4, cause: .inserted(after: 1), content: pour(1)),
+                WhatIf.Gained(turn: 5, cause: .followUp(of: 4), content: packed(Mill.Message.echo("third", 2))),
+                WhatIf.Gained(turn: 6, cause: .followUp(of: 5), content: packed(Mill.Message.echo("third", 1))),
+                WhatIf.Gained(turn: 7, cause: .inserted(after: 1), content: pour(3)),
+                WhatIf.Gained(turn: 8, cause: .followUp(of: 7), content: packed(Mill.Message.echo("even", 1))),
+                WhatIf.Gained(turn: 9, cause: .followUp(of: 7), content: packed(Mill.Message.echo("third", 2))),
+                WhatIf.Gained(turn: 10, cause: .followUp(of: 9), content: packed(Mill.Message.echo("third", 1))),
             ])
         #expect(try state(result).dice == unpacked(Mill.State.self, result.states.was).dice)
         // Behind the last turn it is what would come next.
