@@ -31,7 +31,8 @@ extension Journal {
         return reader
     }
 
-    private func read(from turn: Int, through last: Int, _ body: (Batch) throws -> Void) throws {
+    /// Reads the batches that begin with these turns.
+    public func read(from turn: Int, through last: Int, _ body: (Batch) throws -> Void) throws {
         do {
             try read(from: turn) { batch in
                 guard batch.first <= last else { throw Enough() }

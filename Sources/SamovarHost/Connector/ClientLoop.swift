@@ -119,17 +119,14 @@ struct ClientLoop: ~Copyable {
             } catch {
                 complete(.rejected("\(error)"))
             }
-            return []
         case .seen(let sequence):
             machine.seen(sequence)
-            return []
         case .settle(let turn, let onWaiting, let continuation):
             do throws(ClientMachine.SubmitError) {
                 settlements[turn, default: []].append((onWaiting, continuation))
                 return try machine.settle(turn: turn, now: now)
             } catch {
                 finish(turn, .unknown("\(error)"))
-                return []
             }
         case .view(let turn, let onWaiting, let continuation):
             do throws(ClientMachine.SubmitError) {
@@ -138,27 +135,24 @@ struct ClientLoop: ~Copyable {
                 return actions
             } catch {
                 continuation.resume(returning: nil)
-                return []
             }
         case .watch(let continuation):
             watchers.append(continuation)
             if let newest { continuation.yield(.view(newest)) }
-            return []
         case .page(let id, let request, let continuation):
             pages[id] = (request, continuation)
             do throws(ClientMachine.SubmitError) {
                 return try machine.request(request, of: client.instance, now: now)
             } catch {
                 finish([id], .none("\(error)"))
-                return []
             }
         case .forgetPage(let id):
             guard let request = pages[id]?.request else { return [] }
             finish([id], .none("the task was cancelled"))
             if !pages.values.contains(where: { $0.request == request }) { machine.forget(request) }
-            return []
         case .close: return machine.close(now: now)
         }
+        return []
     }
 
     private mutating func complete(_ sequence: Int, _ result: StoreClient.Result) {

@@ -67,7 +67,9 @@ final class OutboxFile {
             let bytes = outbox.entries.flatMap(\.bytes)
             try append(bytes, to: new)
             guard writeThrough(new) == 0, rename(draft, path) == 0 else { throw failure("cannot be written") }
-            try syncFolder()
+            do throws(KeyFileError) { try PrivateFile.syncFolder(of: path) } catch {
+                throw OutboxError(text: "the outbox \(error)")
+            }
             // The more is left, the later it pays to write it again.
             bytesSinceCompaction = -bytes.count
         } catch {
@@ -86,14 +88,6 @@ final class OutboxFile {
             guard count > 0 else { throw failure("cannot be written") }
             place += count
         }
-    }
-
-    private func syncFolder() throws {
-        let folder = open(
-            path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/") + "/.", O_RDONLY)
-        guard folder >= 0 else { throw failure("has a folder that cannot be opened") }
-        defer { close(folder) }
-        guard writeThrough(folder) == 0 else { throw failure("has a folder that cannot be synced") }
     }
 
     private func failure(_ what: String) -> OutboxError { OutboxError(path, what) }

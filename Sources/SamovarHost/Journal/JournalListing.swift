@@ -57,16 +57,11 @@ public enum JournalListing {
         _ location: JournalLocation, _ selection: Selection,
         _ body: @escaping @Sendable (Batch, ClosedRange<Int>) throws -> Void
     ) async throws {
-        struct Enough: Error {}
         try await onJournalThread {
             do {
                 let journal = try location.openBesideStore()
                 guard let turns = selection.turns(of: journal) else { return }
-                try journal.read(from: turns.lowerBound) { batch in
-                    guard batch.first <= turns.upperBound else { throw Enough() }
-                    try body(batch, turns)
-                }
-            } catch is Enough {
+                try journal.read(from: turns.lowerBound, through: turns.upperBound) { try body($0, turns) }
             } catch let error as ReplayError {
                 throw StoreError(.damaged, "the journal in \(location) cannot be read: \(error)")
             }

@@ -39,12 +39,9 @@ extension Past {
         } note: {
             logger.warning("\($0)")
         }
-        do {
-            try opened.journal.read(from: machine.turn + 1) { batch in
-                guard batch.first <= last else { throw Enough() }
-                try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes)
-            }
-        } catch is Enough {}
+        try opened.journal.read(from: machine.turn + 1, through: last) { batch in
+            try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes)
+        }
         return try machine.finish()
     }
 

@@ -65,14 +65,7 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
         return (String(text[..<colon]), text[text.index(after: colon)...])
     }
 
-    private static func offset(of door: Door) -> Int {
-        switch door {
-        case .front: 0
-        case .work: 1
-        case .view: 2
-        case .admin: 3
-        }
-    }
+    private static func offset(of door: Door) -> Int { Door.allCases.firstIndex(of: door) ?? 0 }
 
     /// Where a store listens for those who come in at a door, as ZeroMQ spells it: a file in its folder, and a port if it has any. That of
     /// operators it has with keys alone.
@@ -90,7 +83,7 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    private func file(of door: Door) -> String { "ipc://\(folder)/\(door.rawValue)" }
+    func file(of door: Door) -> String { "ipc://\(folder)/\(door.rawValue)" }
 
     /// The address of a door at a host, which is one of those that the endpoint's name stands for.
     func port(of door: Door, at host: String) -> String {
@@ -181,7 +174,7 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
 
     /// Removes the socket files of a store that ends.
     func removeFiles() {
-        for name in ["front", "work", "view", "admin"] { unlink("\(folder)/\(name)") }
+        for door in Door.allCases { unlink("\(folder)/\(door.rawValue)") }
         rmdir(folder)
     }
 }

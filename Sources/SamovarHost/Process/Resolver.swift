@@ -14,16 +14,10 @@ final class Resolver: Sendable {
         /// In words, if there are none.
         let failure: String
 
-        init(_ name: String, addresses: [String]) {
+        init(_ name: String, addresses: [String] = [], failure: String? = nil) {
             self.name = name
             self.addresses = addresses
-            failure = addresses.isEmpty ? "the name \(name) has no address" : ""
-        }
-
-        init(_ name: String, failure: String) {
-            self.name = name
-            addresses = []
-            self.failure = failure
+            self.failure = failure ?? (addresses.isEmpty ? "the name \(name) has no address" : "")
         }
     }
 

@@ -12,33 +12,35 @@ final class DoorSockets {
     /// The topics that subscribers have asked for here.
     private(set) var topics: Set<[UInt8]> = []
     private let authenticators: [Door: Authenticator]
-    private let addresses: DoorAddresses
+    /// Where they are, by the doors that there are.
+    let doors: [(door: Door, address: String)]
 
     /// - Parameters:
-    ///   - addresses: of the doors that there are; all but the one for operators must be.
+    ///   - address: where a door is, as ZeroMQ spells it.
+    ///   - hasAdmin: whether operators come in here.
     ///   - secret: the key of the store; nil for sockets without keys.
     init(
-        _ context: Context, at addresses: DoorAddresses, secret: CurveSecretKey?, poller: inout Poller,
+        _ context: Context, at address: (Door) -> String, hasAdmin: Bool = true, secret: CurveSecretKey?, poller: inout Poller,
         authenticator: (Door) throws(ZeroMQError) -> Authenticator
     ) throws(ZeroMQError) {
         var authenticators: [Door: Authenticator] = [:]
-        func bound(_ door: Door, _ kind: Socket.Kind, _ options: SocketOptions, at address: String) throws(ZeroMQError)
-            -> BoundSocket
-        {
+        var doors: [(door: Door, address: String)] = []
+        func bound(_ door: Door, _ kind: Socket.Kind, _ options: SocketOptions) throws(ZeroMQError) -> BoundSocket {
             let authenticator = try authenticator(door)
             authenticators[door] = authenticator
             var options = options
             options.security = Self.security(secret, authenticator)
-            return try BoundSocket(context, kind, options, at: address)
+            doors.append((door, address(door)))
+            return try BoundSocket(context, kind, options, at: address(door))
         }
-        var front = try bound(.front, .router, .front, at: addresses.front)
-        var work = try bound(.work, .router, .work, at: addresses.work)
-        let view = try bound(.view, .extendedPublisher, .view, at: addresses.view)
+        var front = try bound(.front, .router, .front)
+        var work = try bound(.work, .router, .work)
+        let view = try bound(.view, .extendedPublisher, .view)
         front.register(&poller)
         work.register(&poller)
         var admin: BoundSocket?
-        if let address = addresses.admin {
-            admin = try bound(.admin, .router, .admin, at: address)
+        if hasAdmin {
+            admin = try bound(.admin, .router, .admin)
             admin?.register(&poller)
         }
         self.front = front
@@ -46,7 +48,7 @@ final class DoorSockets {
         self.admin = admin
         self.view = view
         self.authenticators = authenticators
-        self.addresses = addresses
+        self.doors = doors
     }
 
     private static func security(_ secret: CurveSecretKey?, _ authenticator: Authenticator) -> SocketOptions.Security {
@@ -101,23 +103,12 @@ final class DoorSockets {
         }
     }
 
-    var isViewClosed: Bool { view.isClosed }
-
     /// Opens what is closed, as far as its address is free.
     func reopen(_ poller: inout Poller) throws(ZeroMQError) {
         if try front.reopen() { front.register(&poller) }
         if try work.reopen() { work.register(&poller) }
         if try admin?.reopen() ?? false { admin?.register(&poller) }
-        try reopenView()
-    }
-
-    func reopenView() throws(ZeroMQError) { _ = try view.reopen() }
-
-    /// Where they are, by the doors that there are.
-    var doors: [(door: Door, address: String)] {
-        var doors = [(Door.front, addresses.front), (.work, addresses.work), (.view, addresses.view)]
-        if let address = addresses.admin { doors.append((.admin, address)) }
-        return doors
+        _ = try view.reopen()
     }
 
     // MARK: Messages
@@ -153,27 +144,5 @@ final class DoorSockets {
         default: break
         }
         return report
-    }
-}
-
-/// Where doors of one kind are, as ZeroMQ spells it.
-struct DoorAddresses {
-    let front: String
-    let work: String
-    let view: String
-    /// Nil if operators do not come in there.
-    let admin: String?
-
-    /// For the user of the store.
-    static func files(of endpoint: Endpoint) -> DoorAddresses {
-        func file(_ door: Door) -> String { "ipc://\(endpoint.folder)/\(door.rawValue)" }
-        return DoorAddresses(front: file(.front), work: file(.work), view: file(.view), admin: file(.admin))
-    }
-
-    /// For the network; nil for a store without ports.
-    static func ports(of endpoint: Endpoint, hasKeys: Bool) -> DoorAddresses? {
-        guard case .tcp(let host, let port, _) = endpoint else { return nil }
-        func address(_ offset: Int) -> String { "tcp://\(host):\(port + offset)" }
-        return DoorAddresses(front: address(0), work: address(1), view: address(2), admin: hasKeys ? address(3) : nil)
     }
 }

@@ -33,15 +33,15 @@ struct StoreSockets: ~Copyable {
     ) throws {
         try SocketFolder.make(endpoint.folder)
         let gate = KeyGate(keys?.table ?? .none, clock, report: report)
-        let local = try DoorSockets(context, at: .files(of: endpoint), secret: nil, poller: &poller) { _ throws(ZeroMQError) in
-            try gate.local(context)
-        }
+        let local = try DoorSockets(
+            context, at: { endpoint.file(of: $0) }, secret: nil, poller: &poller
+        ) { _ throws(ZeroMQError) in try gate.local(context) }
         var remote: DoorSockets?
-        if let ports = DoorAddresses.ports(of: endpoint, hasKeys: keys != nil) {
+        if case .tcp(let host, _, _) = endpoint {
             let secret = keys?.server.secretKey
-            remote = try DoorSockets(context, at: ports, secret: secret, poller: &poller) { door throws(ZeroMQError) in
-                try secret == nil ? gate.open(context) : gate.door(door, context)
-            }
+            remote = try DoorSockets(
+                context, at: { endpoint.port(of: $0, at: "\(host)") }, hasAdmin: secret != nil, secret: secret, poller: &poller
+            ) { door throws(ZeroMQError) in try secret == nil ? gate.open(context) : gate.door(door, context) }
         }
         self.local = local
         self.remote = remote

@@ -22,10 +22,6 @@ struct Attempts: Equatable {
     private var hasHurried = false
     private var backoff: Backoff
 
-    init(_ settings: ConnectionSettings) {
-        self.init(first: settings.firstPause, longest: settings.longestPause)
-    }
-
     init(first: Duration, longest: Duration) {
         backoff = Backoff(first: first, maximum: longest)
     }

@@ -92,7 +92,7 @@ struct Connection: ~Copyable {
         self.random = random
         silence = settings.silence
         patience = settings.greeting
-        attempts = Attempts(settings)
+        attempts = Attempts(first: settings.firstPause, longest: settings.longestPause)
     }
 
     var isWelcomed: Bool {

@@ -7,7 +7,7 @@ import SamovarWire
 /// A job that is told to stop keeps its slot until its handler has really ended; its answer is not wanted any more. Only jobs with a
 /// slot can be found by their lease: most of the others are never asked for, and there may be thousands of them.
 struct HeldJobs: Equatable {
-    private struct Running: Equatable {
+    struct Running: Equatable {
         let claim: JobClaim
         let until: Timestamp?
         var isStopping = false
@@ -92,17 +92,8 @@ struct HeldJobs: Equatable {
     /// Tells the running jobs that have run out of time to stop.
     mutating func stopOverdue(now: Timestamp) -> [JobClaim] {
         guard let earliest = earliestTimeout, now >= earliest else { return [] }
-        earliestTimeout = nil
-        var overdue: [JobClaim] = []
-        for place in running.indices where !running[place].isStopping {
-            guard let until = running[place].until else { continue }
-            if now >= until {
-                overdue.append(running[place].claim)
-                running[place].isStopping = true
-            } else {
-                earliestTimeout = min(until, earliestTimeout ?? until)
-            }
-        }
+        let overdue = stopRunning { $0.until.map { now >= $0 } ?? false }
+        earliestTimeout = running.lazy.filter { !$0.isStopping }.compactMap(\.until).min()
         return overdue
     }
 
@@ -129,9 +120,9 @@ struct HeldJobs: Equatable {
     }
 
     /// Tells the running jobs to stop, or those of them that are meant.
-    mutating func stopRunning(_ isMeant: (Lease) -> Bool = { _ in true }) -> [JobClaim] {
+    mutating func stopRunning(_ isMeant: (Running) -> Bool = { _ in true }) -> [JobClaim] {
         var stopped: [JobClaim] = []
-        for place in running.indices where !running[place].isStopping && isMeant(running[place].lease) {
+        for place in running.indices where !running[place].isStopping && isMeant(running[place]) {
             stopped.append(running[place].claim)
             running[place].isStopping = true
         }

@@ -103,7 +103,7 @@ struct Outbox {
     private mutating func forget(_ leases: Set<Lease>) {
         if !streams.isEmpty {
             for lease in leases {
-                for message in streams.removeValue(forKey: lease) ?? [] { bytes -= message.size }
+                for message in streams.removeValue(forKey: lease) ?? [] { bytes -= message.answer.size }
             }
         }
         for place in sent.indices {
@@ -119,7 +119,7 @@ struct Outbox {
     mutating func forget(_ mark: StreamMark) {
         guard var messages = streams.removeValue(forKey: mark.lease) else { return }
         while let first = messages.first, first.answer.index <= mark.index {
-            bytes -= first.size
+            bytes -= first.answer.size
             messages.removeFirst()
         }
         if !messages.isEmpty { streams[mark.lease] = messages }
@@ -154,7 +154,7 @@ struct Outbox {
         growing = AnswerBatch()
         for lease in Set(answers.keys).union(streams.keys).sorted() {
             for message in streams[lease] ?? [] {
-                makeRoom(for: message.size)
+                makeRoom(for: message.answer.size)
                 _ = growing.append(JobClaim(effect: message.effect, lease: lease, token: message.token), message.answer)
             }
             guard let (batch, place, entry) = answers[lease] else { continue }
@@ -184,13 +184,9 @@ struct Outbox {
     // MARK: Batches
 
     private mutating func makeRoom(for size: Int) {
-        if !growing.isEmpty, growing.bytes + size > limit { grow(fresh()) }
-    }
-
-    /// Another batch grows from now on.
-    private mutating func grow(_ batch: AnswerBatch) {
-        if !growing.isEmpty { full.append(growing) }
-        growing = batch
+        guard !growing.isEmpty, growing.bytes + size > limit else { return }
+        full.append(growing)
+        growing = fresh()
     }
 
     private mutating func fresh() -> AnswerBatch {
@@ -203,11 +199,6 @@ struct Outbox {
         batch.removeAll()
         spare = batch
     }
-}
-
-extension JobResult {
-    /// About the bytes that it takes in a frame.
-    var size: Int { answer.size }
 }
 
 extension JobResult.Answer {

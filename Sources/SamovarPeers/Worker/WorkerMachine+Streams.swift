@@ -31,7 +31,7 @@ extension WorkerMachine {
 
     /// Stops the jobs of which nothing is lost: another worker goes on from the checkpoint.
     mutating func giveBackCheckpointed() -> [Action] {
-        let stopped = held.stopRunning { [checkpointed] in checkpointed.contains($0) }
+        let stopped = held.stopRunning { [checkpointed] in checkpointed.contains($0.lease) }
         for claim in stopped { outbox.add(claim, .returned) }
         return stopped.map { .cancel($0.lease) }
     }

@@ -293,7 +293,7 @@ extension WorkerMachine {
             case .draining, .leaving, .stopped: outbox.add(JobClaim(task), .returned)
             }
         }
-        startWaiting(now, &actions)
+        while let (task, _) = held.startNext(now: { now }) { actions.append(.start(task, in: timeline)) }
     }
 
     /// Neither held nor answered. A handler of a timeline that was left may still have its slot, under a lease that comes anew.
@@ -356,10 +356,6 @@ extension WorkerMachine {
         guard tasks.taken + room > credit else { return false }
         credit = tasks.taken + room
         return true
-    }
-
-    private mutating func startWaiting(_ now: Timestamp, _ actions: inout [Action]) {
-        while let (task, _) = held.startNext(now: { now }) { actions.append(.start(task, in: timeline)) }
     }
 
     private mutating func answerOverdue(_ now: Timestamp, _ actions: inout [Action]) {

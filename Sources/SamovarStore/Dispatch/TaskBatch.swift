@@ -26,11 +26,7 @@ struct TaskBatch {
     /// - Parameter limit: about the bytes of a frame. A larger task has a frame of its own.
     mutating func append(_ effect: OpenEffect, lease: Lease, token: UInt64, number: Int, limit: Int) {
         if count > 0, writer.count + effect.size + JobTask.overhead > limit { close() }
-        if effect.isUsual {
-            JobTask.write(usual: effect, lease: lease, token: token, to: &writer)
-        } else {
-            JobTask(effect, lease: lease, token: token).write(to: &writer)
-        }
+        JobTask.write(effect, lease: lease, token: token, to: &writer)
         count += 1
         last = number
     }

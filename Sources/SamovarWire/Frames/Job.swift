@@ -3,82 +3,29 @@ public import SamovarCore
 
 /// One attempt of one effect, handed to a worker.
 ///
-/// It refers to the open effect where it is handed out, and to what was read where it arrives: it passes through several hands on both
-/// sides, and a copy is one reference.
+/// It refers to the frame that it came in: it passes through several hands, and a copy is one reference.
 public struct JobTask: Equatable, Sendable {
-    @usableFromInline
-    enum Work: Sendable {
-        case handedOut(OpenEffect)
-        case read(TaskFrame, row: Int)
-    }
-
     public let lease: Lease
     /// A keyed hash over effect and lease; an answer without it is not believed.
     public let token: UInt64
-    @usableFromInline let work: Work
+    @usableFromInline let frame: TaskFrame
+    @usableFromInline let row: Int
 
-    @inlinable public var effect: EffectID {
-        switch work {
-        case .handedOut(let effect): effect.id
-        case .read(let frame, let row): frame.rows[row].effect
-        }
-    }
-
+    @inlinable public var effect: EffectID { frame.rows[row].effect }
     /// From 1.
-    public var attempt: Int {
-        switch work {
-        case .handedOut(let effect): effect.failures + effect.deaths + 1
-        case .read(let frame, let row): frame.rows[row].attempt
-        }
-    }
-
-    public var instance: Instance {
-        switch work {
-        case .handedOut(let effect): effect.instance
-        case .read(let frame, let row): frame.terms[frame.rows[row].terms].instance
-        }
-    }
-
-    public var queue: Queue {
-        switch work {
-        case .handedOut(let effect): effect.queue
-        case .read(let frame, let row): frame.terms[frame.rows[row].terms].queue
-        }
-    }
-
-    @inlinable public var timeout: Duration? {
-        switch work {
-        case .handedOut(let effect): effect.timeout
-        case .read(let frame, let row): frame.terms[frame.rows[row].terms].timeout
-        }
-    }
-
+    public var attempt: Int { frame.rows[row].attempt }
+    public var instance: Instance { terms.instance }
+    public var queue: Queue { terms.queue }
+    @inlinable public var timeout: Duration? { frame.terms[frame.rows[row].terms].timeout }
     /// How far earlier attempts came; nil if they have streamed nothing.
-    public var resume: StreamPlace? {
-        switch work {
-        case .handedOut(let effect):
-            effect.place
-        case .read(let frame, let row): frame.terms[frame.rows[row].terms].resume
-        }
-    }
+    public var resume: StreamPlace? { terms.resume }
+    /// The effect in MessagePack. It stands in the frame, which is kept as long as the task is.
+    @inlinable public var payload: ArraySlice<UInt8> { frame.bytes[frame.rows[row].payload] }
 
-    /// The effect in MessagePack. Where the task was read, it stands in the frame that it came in, which is kept as long as the task is.
-    @inlinable public var payload: ArraySlice<UInt8> {
-        switch work {
-        case .handedOut(let effect): effect.payload[...]
-        case .read(let frame, let row): frame.bytes[frame.rows[row].payload]
-        }
-    }
+    private var terms: TaskFrame.Terms { frame.terms[frame.rows[row].terms] }
 
     /// About the bytes that a task takes in a frame, besides those of its effect.
     @inlinable package static var overhead: Int { 56 }
-
-    /// The next attempt of an open effect.
-    package init(_ effect: consuming OpenEffect, lease: Lease, token: UInt64) {
-        self.lease = lease
-        self.token = token
-        work = .handedOut(effect)
-    }
 
     public init(
         effect: EffectID, lease: Lease, token: UInt64, attempt: Int, instance: Instance = .main, queue: Queue = .default,
@@ -93,7 +40,7 @@ public struct JobTask: Equatable, Sendable {
     package init(row: Int, of frame: TaskFrame) {
         lease = frame.rows[row].lease
         token = frame.rows[row].token
-        work = .read(frame, row: row)
+        (self.frame, self.row) = (frame, row)
     }
 
     public static func == (a: JobTask, b: JobTask) -> Bool {
@@ -101,16 +48,19 @@ public struct JobTask: Equatable, Sendable {
             && a.queue == b.queue && a.timeout == b.timeout && a.resume == b.resume && a.payload == b.payload
     }
 
-    package func write(to writer: inout MessagePackWriter) {
-        switch work {
-        case .handedOut(let effect) where effect.isUsual: Self.write(usual: effect, lease: lease, token: token, to: &writer)
-        default: writeInFull(to: &writer)
-        }
+    func write(to writer: inout MessagePackWriter) {
+        payload.withUnsafeBytes { Self.write(effect, lease, token, attempt: attempt, terms, $0, to: &writer) }
     }
 
-    /// Writes the first attempt of an effect without options.
-    package static func write(usual effect: OpenEffect, lease: Lease, token: UInt64, to writer: inout MessagePackWriter) {
+    /// Writes the next attempt of an open effect.
+    package static func write(_ effect: OpenEffect, lease: Lease, token: UInt64, to writer: inout MessagePackWriter) {
         effect.withPayload { payload in
+            guard effect.isUsual else {
+                let terms = TaskFrame.Terms(
+                    instance: effect.instance, queue: effect.queue, timeout: effect.timeout, resume: effect.place)
+                let attempt = effect.failures + effect.deaths + 1
+                return write(effect.id, lease, token, attempt: attempt, terms, payload, to: &writer)
+            }
             usualFields.withUnsafeBytes { fields in
                 writer.writeShort(9, bytes: fields.count + payload.count) {
                     writeHead(to: &$0, effect: effect.id, lease: lease, token: token, attempt: 1)
@@ -121,16 +71,16 @@ public struct JobTask: Equatable, Sendable {
         }
     }
 
-    private func writeInFull(to writer: inout MessagePackWriter) {
-        writer.writeShort(8) { Self.writeHead(to: &$0, effect: effect, lease: lease, token: token, attempt: attempt) }
-        writer.write(instance)
-        writer.write(queue.name)
-        if let timeout { writer.write(timeout.microseconds / 1_000) } else { writer.writeNil() }
-        writer.writeOptional(resume)
-        switch work {
-        case .handedOut(let effect): effect.withPayload { writer.writeBinary($0) }
-        case .read: writer.writeBinary(payload)
-        }
+    private static func write(
+        _ effect: EffectID, _ lease: Lease, _ token: UInt64, attempt: Int, _ terms: TaskFrame.Terms,
+        _ payload: UnsafeRawBufferPointer, to writer: inout MessagePackWriter
+    ) {
+        writer.writeShort(8) { writeHead(to: &$0, effect: effect, lease: lease, token: token, attempt: attempt) }
+        writer.write(terms.instance)
+        writer.write(terms.queue.name)
+        if let timeout = terms.timeout { writer.write(timeout.microseconds / 1_000) } else { writer.writeNil() }
+        writer.writeOptional(terms.resume)
+        writer.writeBinary(payload)
     }
 
     /// Eight values.

@@ -69,14 +69,14 @@ import Testing
         #expect(held.cancel([Self.lease(1)]) == [Self.lease(1)])
         #expect(held.cancel([1, 2].map(Self.lease)) == [Self.lease(2)])
         #expect(held.stopOverdue(now: at(2)) == [] && held.earliestTimeout == at(3))
-        #expect(held.stopRunning { $0 != Self.lease(3) } == [] && held.earliestTimeout == at(3))
+        #expect(held.stopRunning { $0.lease != Self.lease(3) } == [] && held.earliestTimeout == at(3))
         #expect(held.stopRunning().map(\.lease) == [Self.lease(3)] && held.earliestTimeout == nil)
         #expect(held.stopOverdue(now: at(9)) == [])
     }
 
     @Test func `Only what is meant stops, and the time of the others stays`() {
         var held = Self.timed([1, 2])
-        #expect(held.stopRunning { $0 == Self.lease(1) }.map(\.lease) == [Self.lease(1)])
+        #expect(held.stopRunning { $0.lease == Self.lease(1) }.map(\.lease) == [Self.lease(1)])
         #expect(held.claims.map(\.lease) == [Self.lease(2)])
         #expect(held.stopOverdue(now: at(2)).map(\.lease) == [Self.lease(2)])
     }
