@@ -415,6 +415,17 @@ import Testing
         #expect(task == [.start(Self.task(1), in: abroad)])
     }
 
+    @Test func `A task under the lease of a handler that was left with its timeline waits until that has ended`() {
+        var machine = Self.welcomed()
+        _ = machine.received(Self.tasks([1], number: 1), now: at(0))
+        _ = Self.reconnected(&machine)
+        _ = machine.received(Self.welcome(of: abroad), now: at(0))
+        _ = machine.flush(now: at(0))
+        let task = machine.received(Envelope(.task([Self.task(1)], number: 1), timeline: abroad), now: at(0))
+        let ended = machine.finished(Self.lease(1), .done([]), now: at(0))
+        #expect(task == [] && ended == [.start(Self.task(1), in: abroad)])
+    }
+
     // MARK: CANCEL and timeouts
 
     @Test func `Cancel stops a running job and keeps its slot`() {
