@@ -13,7 +13,7 @@ public enum Role: String, Hashable, Sendable, CaseIterable {
     case `operator`
 }
 
-/// Where a peer comes in: one of the sockets of a store that can be connected to.
+/// Where a peer comes in: one of the sockets of a store that can be connected to. Their ports follow each other in this order.
 public enum Door: String, Hashable, Sendable, CaseIterable {
     case front
     case work
