@@ -8,7 +8,7 @@ import SamovarCore
 struct WorkerOwners {
     private var former: [WorkerID: KeyName?] = [:]
     private var order: Deque<WorkerID> = []
-    private static let limit = 10_000
+    static let limit = 10_000
 
     /// Whether a worker may come under this name.
     func admits(_ id: WorkerID, _ name: KeyName?, _ state: StoreState) -> Bool {
