@@ -49,6 +49,22 @@ import Testing
         #expect(rig.takeTasks(worker(1)).count == 1)
     }
 
+    @Test func `The time of a job whose task was held meanwhile begins when the doubt is over`() throws {
+        let rig = try Self.rig { rig in
+            rig.commits = false
+            rig.exchange(inputs([.order([job("a", timeout: 3)])]), from: client(1))
+        }
+        rig.commits = true
+        rig.tick(.seconds(60))
+        rig.machine.leaseIsInDoubt(false, now: rig.now)
+        rig.round()
+        rig.tick(.seconds(4.9))
+        #expect(try rig.state().done == [], "a timeout of 3 s and 2 s of grace")
+        rig.exchange(.ping(1), from: worker(1))
+        rig.tick(.seconds(0.2))
+        #expect(try rig.state().done == ["a timed out after 1 attempt: no answer within its timeout"])
+    }
+
     @Test func `No turn is taken, whatever was accepted or is due`() throws {
         let rig = try Self.rig { $0.deliver(inputs([.add(1), .add(2)]), from: client(1)) }
         let head = rig.machine.head
