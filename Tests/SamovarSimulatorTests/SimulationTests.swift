@@ -48,6 +48,20 @@ import Testing
         #expect(silent.trace.isEmpty && told.trace.count > 100)
     }
 
+    /// A sweep runs a hundred thousand of them.
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func `A world that is let go leaves none of its processes in memory`(_ seed: UInt64) {
+        struct Trail { weak var process: Process? }
+        func run() -> [Trail] {
+            let world = World(seed: seed, swarm: Swarm(seed: seed), duration: 10 * seconds, trace: .none)
+            #expect(Simulation.finish(world).violation == nil)
+            let processes: [Process] = world.stores + world.workers + world.clients
+            return processes.map { Trail(process: $0) }
+        }
+        let left = run().compactMap(\.process?.name)
+        #expect(left.isEmpty, "\(left)")
+    }
+
     /// Worlds of one store.
     private static func plain() -> [Swarm] {
         Array((1...600).map { Swarm(seed: $0) }.filter { !$0.hasStandby }.prefix(400))

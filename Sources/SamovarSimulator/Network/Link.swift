@@ -20,8 +20,9 @@ final class Link {
     let id: Int
     /// Nil for the subscription to views.
     let listener: Listener?
-    let peer: Process
-    let store: StoreProcess
+    /// Each keeps its links, and the world keeps both.
+    unowned let peer: Process
+    unowned let store: StoreProcess
     /// The peer's start that made it; and the store's that took it.
     let incarnation: Int
     var storeIncarnation = 0
