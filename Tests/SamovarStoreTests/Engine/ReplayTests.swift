@@ -255,6 +255,13 @@ import Testing
         #expect(Self.failure(records)?.text.hasPrefix("this follow-up is not what turn 3 orders now") == true)
     }
 
+    @Test func `A follow up of another turn than the one that ordered it is found`() throws {
+        var records = try TypedEngineTests.records(Self.history().log)
+        records[3].origin = .followUp(of: 2)
+        #expect(Self.failure(records)?.turn == 4)
+        #expect(Self.failure(records)?.text.hasPrefix("this follow-up is not what turn 2 orders now") == true)
+    }
+
     @Test func `A follow up that nobody ordered is found`() throws {
         var records = try TypedEngineTests.records(Self.history().log)
         records[6].origin = .followUp(of: 5)

@@ -130,11 +130,20 @@ import Testing
 
     @Test func `A snapshot of an earlier build is read, and knows no closed sessions`() throws {
         let rig = try Self.rig()
-        let former = try Self.former(rig.machine.turns.state.snapshot())
+        let former = try Self.former(rig.machine.turns.state.snapshot(), format: 6, fields: 16)
         try StoreSnapshot.check(former, turn: 3)
         var restored = StoreState(engine: TypedEngine(Shop.self, secret: workshopSecret), window: 4_096)
         try restored.restore(former)
         #expect(restored.head == 3 && restored.sessions == SessionTable(window: 4_096))
+    }
+
+    @Test func `A snapshot of the build after that one is read, with the sessions that were closed`() throws {
+        let state = try Self.rig().machine.turns.state
+        let former = try Self.former(state.snapshot(), format: 7, fields: 17)
+        try StoreSnapshot.check(former, turn: 3)
+        var restored = StoreState(engine: TypedEngine(Shop.self, secret: workshopSecret), window: 4_096)
+        try restored.restore(former)
+        #expect(restored.sessions == state.sessions && restored.sessions.closed.newest.count == 1)
     }
 
     @Test func `A snapshot with other fields than its format has is refused`() throws {
@@ -159,15 +168,15 @@ import Testing
             event: .sessionExpired(session(1)))
     }
 
-    /// What a build of format 6 would have written.
-    private static func former(_ bytes: [UInt8]) throws -> [UInt8] {
+    /// What a build would have written whose format ended with fewer fields.
+    private static func former(_ bytes: [UInt8], format: Int, fields: Int) throws -> [UInt8] {
         var reader = MessagePackReader(bytes)
         _ = try reader.readArrayHeader()
         _ = try reader.readInt()
         var writer = MessagePackWriter()
-        writer.writeArrayHeader(16)
-        writer.write(6)
-        for _ in 0..<15 { writer.writeRaw(Array(try reader.readRaw())) }
+        writer.writeArrayHeader(fields)
+        writer.write(format)
+        for _ in 1..<fields { writer.writeRaw(Array(try reader.readRaw())) }
         return writer.bytes
     }
 }
