@@ -162,8 +162,10 @@ extension PostgreSQLJournal {
                 guard found.row.end.last >= known.last else {
                     throw JournalError(
                         .damaged,
-                        "The journal at \(place) ends at turn \(found.row.end.last.grouped), and had turn \(known.last.grouped): its end is lost."
-                    )
+                        """
+                        The journal at \(place) has lost its end: it ends at turn \(found.row.end.last.grouped), \
+                        and had turn \(known.last.grouped).
+                        """)
                 }
                 guard known.last >= found.anchor.last else {
                     throw JournalError(.missing, "The turns after \(known.last.grouped) of the journal at \(place) were trimmed.")
@@ -310,8 +312,10 @@ extension PostgreSQLJournal.State {
         case .isLost(let last):
             throw JournalError(
                 .damaged,
-                "The journal at \(server.place) ends at turn \(last.grouped), and had confirmed turn \(row.end.last.grouped): its end is lost."
-            )
+                """
+                The journal at \(server.place) has lost its end: it ends at turn \(last.grouped), \
+                and had confirmed turn \(row.end.last.grouped).
+                """)
         case .isForeign(let last):
             throw JournalError(
                 .damaged, "The journal at \(server.place) ends at turn \(last.grouped), which this store has not written.")

@@ -73,6 +73,22 @@ struct PostgreSQLJournalTests {
         #expect(error?.code == .damaged)
     }
 
+    /// As after a failover to a replica that was behind.
+    @Test func `A journal that has lost its end is neither followed nor written, and both turns are named`() async throws {
+        let server = try await TestServer.common()
+        let journal = try server.journal()
+        for turn in 1...3 { try journal.append(Batch(first: turn, last: turn, bytes: [UInt8(turn)])) }
+        let follower = try PostgreSQLJournal(at: journal.place, access: .readWrite)
+        let (batches, partitions) = (journal.place.table("batches"), journal.place.table("partitions"))
+        try server.run("DELETE FROM \(batches) WHERE first = 3")
+        try server.run("UPDATE \(partitions) SET head = 2, digest = (SELECT digest FROM \(batches) WHERE first = 2)")
+        let behind = #expect(throws: JournalError.self) { try follower.refresh() }
+        let loss = "The journal at \(journal.place) has lost its end: it ends at turn 2, and had"
+        #expect(behind?.code == .damaged && behind?.message == "\(loss) turn 3.")
+        let lost = #expect(throws: JournalError.self) { try journal.append(Batch(first: 4, last: 4, bytes: [4])) }
+        #expect(lost?.code == .damaged && lost?.message == "\(loss) confirmed turn 3.")
+    }
+
     // MARK: Durability
 
     @Test func `What is durable is what the server says`() {

@@ -54,8 +54,8 @@ extension StoreError {
         throw JournalError(
             .damaged,
             """
-            the journal in \(name) ends at turn \(journal.last), and had turn \(turn) when this machine last served it: its end is lost. \
-            Bring back the server that has it; or give the turns up, with `journal salvage --upto \(journal.last)`
+            the journal in \(name) has lost its end: it ends at turn \(journal.last), and had turn \(turn) when this machine last \
+            served it. Bring back the server that has it; or give the turns up, with `journal salvage --upto \(journal.last)`
             """)
     }
 
