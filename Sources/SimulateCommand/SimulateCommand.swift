@@ -1,6 +1,7 @@
 public import ArgumentParser
 import Foundation
 import SamovarSimulator
+import Synchronization
 
 /// `samovar simulate`: runs the production machines under a virtual clock, with everything going wrong that a seed says.
 ///
@@ -72,7 +73,12 @@ public struct SimulateCommand: ParsableCommand {
         let start = clock.now
         let minutes = minutes
         let sweep = Sweep(seeds: seeds, threads: threads ?? ProcessInfo.processInfo.activeProcessorCount)
-        let outcome = sweep.run { Simulation(seed: $0, minutes: minutes).run() }
+        let progress = Mutex(SweepProgress(of: seeds.count))
+        let outcome = sweep.run { seed in
+            let result = Simulation(seed: seed, minutes: minutes).run()
+            if let text = progress.withLock({ $0.seedHasEnded(after: clock.now - start) }) { complain(text) }
+            return result
+        }
         if let (seed, violation) = outcome.violation { throw fail(violation, seed: seed) }
         let sum = outcome.report
         say("\(sum)")

@@ -27,4 +27,22 @@ import Testing
             #expect(outcome.violation?.violation.time == 20)
         }
     }
+
+    @Test func `A long sweep tells once a minute how far it is, and not at its end`() {
+        var progress = SweepProgress(of: 600)
+        var told: [Int: String] = [:]
+        // Two seeds a second, but for a rest of two minutes in the middle.
+        for number in 1...600 {
+            let elapsed = Duration.milliseconds(500 * number) + (number > 300 ? .seconds(120) : .zero)
+            told[number] = progress.seedHasEnded(after: elapsed)
+        }
+        #expect(told.keys.sorted() == [120, 240, 301, 421, 541])
+        #expect(told[120] == "120 of 600 seeds are done, about 5 min to go")
+        #expect(told[541] == "541 of 600 seeds are done, about 1 min to go")
+    }
+
+    @Test func `A sweep of less than a minute tells nothing`() {
+        var progress = SweepProgress(of: 100)
+        for number in 1...100 { #expect(progress.seedHasEnded(after: .milliseconds(599 * number)) == nil) }
+    }
 }
