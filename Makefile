@@ -143,7 +143,7 @@ scaffolds: system swift ## Writes, builds and tests every kind of package that `
 		swift test -j $(JOBS) --package-path "$$folder/kind-$$number" --scratch-path "$${SCAFFOLDS:-.build-scaffolds}"
 	done
 
-chaos: system postgresql swift ## Kills and stops processes at random for ten minutes, and judges: SECONDS=600 SEED= (of an earlier run)
+chaos: system postgresql swift ## Kills, stops and cuts off processes for an hour and a half, and judges: SECONDS=600 (of random faults) SEED= (of an earlier run)
 	swift build --build-tests -j $(JOBS) $(TEST_FLAGS)
 	SAMOVAR_CHAOS_SECONDS="$(SECONDS)" SAMOVAR_CHAOS_SEED="$(SEED)" swift test --skip-build $(TEST_FLAGS) \
 		--filter '^(ChaosTests\.(Torment|Crash|Pause|Proxy|Resource|Network|Machine|Keyed|Flood|Failover|PrimaryFailover|DatabaseAway)Tests|PostgreSQLJournalTests\.LostAnswerTests)/'
