@@ -133,7 +133,9 @@ public struct StoreMachine: ~Copyable {
     func time(_ now: Timestamp) -> Timestamp { clock.time(now, newest: turns.state.time) }
 
     /// Timers wait as inputs do while too many effects are open, and as everything does while the batch is full or in doubt.
-    var timersMayFire: Bool { phase == .serving && turns.canTake && !turns.hasTooManyEffects }
+    ///
+    /// Inlined, as all that is asked for each turn: the machine would be copied for the call.
+    @inline(__always) var timersMayFire: Bool { phase == .serving && turns.canTake && !turns.hasTooManyEffects }
 
     /// Nothing waits, nothing runs, nothing is due: only a new input can change the state.
     var isIdle: Bool {

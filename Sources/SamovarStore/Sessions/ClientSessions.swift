@@ -309,6 +309,8 @@ struct ClientSessions {
         }
     }
 
+    /// Inlined, or all sessions and turns would be copied for the call.
+    @inline(__always)
     private func reasonToRefuse(_ submission: Submission, credit: Int, _ turns: borrowing Turns) -> String? {
         if let why = turns.outage?.outage { return why.text }
         if submission.sequence > credit { return "the session's window is full" }
