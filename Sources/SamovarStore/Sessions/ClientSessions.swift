@@ -309,7 +309,7 @@ struct ClientSessions {
         }
     }
 
-    /// Inlined, or all sessions and turns would be copied for the call.
+    /// Inlined: this part and the turns, though not what they refer to, would be copied for the call.
     @inline(__always)
     private func reasonToRefuse(_ submission: Submission, credit: Int, _ turns: borrowing Turns) -> String? {
         if let why = turns.outage?.outage { return why.text }
