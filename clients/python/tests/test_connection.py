@@ -59,13 +59,44 @@ class ConnectionTests(unittest.TestCase):
             self.assertEqual(connection.ticked(now + waited), conn.Lost(None))
 
     def test_with_a_key_the_handshake_has_its_time_unless_there_is_another_place_to_try(self) -> None:
-        for places, waited in ((1, 6.0), (2, 1.0)):
+        for places, waited in ((1, 21.0), (2, 1.0)):
             connection = conn.Connection(conn.KEYED_CLIENT, random.Random(1))
             connection.places = places
             self.assertEqual(connection.ticked(0), conn.Open())
             self.assertEqual(connection.deadline, waited)
             self.assertIsNone(connection.ticked(waited - 0.1))
             self.assertIsInstance(connection.ticked(waited), conn.Lost)
+
+    def test_with_a_key_the_pause_after_an_attempt_in_vain_may_be_as_long_as_it_took(self) -> None:
+        for settings, seconds, ceiling in ((conn.KEYED_CLIENT, 5.0, 5.0), (conn.KEYED_CLIENT, 0.001, 0.02), (conn.CLIENT, 0.9, 0.02)):
+            pauses = []
+            for seed in range(500):
+                connection = conn.Connection(settings, random.Random(seed))
+                connection.ticked(0)
+                connection.disconnected(seconds)
+                pauses.append((connection.deadline or 0) - seconds)
+            self.assertTrue(ceiling * 0.9 < max(pauses) <= ceiling, (settings, seconds, max(pauses)))
+
+    def test_where_one_of_two_places_refuses_at_once_nobody_waits_for_the_other_one(self) -> None:
+        for first, second in ((5.0, 5.001), (0.001, 5.001)):
+            pauses = []
+            for seed in range(500):
+                connection = conn.Connection(conn.KEYED_CLIENT, random.Random(seed))
+                connection.places = 2
+                connection.ticked(0)
+                connection.disconnected(first)
+                connection.ticked(first)
+                connection.disconnected(second)
+                pauses.append((connection.deadline or 0) - second)
+            self.assertTrue(0 < max(pauses) <= 0.02, (first, max(pauses)))
+
+    def test_how_long_a_connection_has_held_says_nothing_of_the_pause_after_it(self) -> None:
+        connection = conn.Connection(conn.KEYED_CLIENT, random.Random(1))
+        connection.ticked(0)
+        connection.received(welcome(), 0)
+        self.assertIsInstance(connection.received(rx.Envelope(HOME, rx.Error(ErrorCode.UNKNOWN_PEER, "who")), 3600), conn.Greet)
+        connection.received(rx.Envelope(HOME, rx.Error(ErrorCode.RETRY_LATER, "later", wait=1.0)), 3600)
+        self.assertLessEqual(connection.deadline or 0, 3601.02)
 
     def test_silence_ends_a_connection_and_ping_keeps_it(self) -> None:
         connection = welcomed()

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import tempfile
 import unittest
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import zmq
 from fake_store import FakeStore
 from support import DEADLINE, eventually
 
 from samovar import Applied, Client, ErrorCode, KeyFileError, NoStore, Operator, PeerRefused, Worker
+from samovar.endpoints import Listener
 from samovar.protocol.frame import Frame, Kind
+from samovar.transport import CLIENT_BYTES, Bell, Link, Routes
+
+
+def addresses(*hosts: str) -> list[Any]:
+    """What a resolver says of a name that stands for them."""
+    kinds = [socket.AF_INET6 if ":" in host else socket.AF_INET for host in hosts]
+    return [(kind, socket.SOCK_STREAM, 6, "", (host, 0)) for kind, host in zip(kinds, hosts, strict=True)]
 
 
 class CurveTests(unittest.IsolatedAsyncioTestCase):
@@ -41,6 +53,51 @@ class CurveTests(unittest.IsolatedAsyncioTestCase):
             async for view in client.views():
                 if view.turn > 12:
                     break
+
+    def resolver(self, look_up: Callable[..., Awaitable[Any]]) -> Any:
+        """In place of that of the system, which nobody else asks: with libzmq the name of these tests has no address."""
+        return mock.patch.object(asyncio.get_running_loop(), "getaddrinfo", look_up)
+
+    @property
+    def named(self) -> str:
+        return self.store.endpoint.replace("127.0.0.1", "store.invalid")
+
+    async def test_a_name_is_looked_up_for_each_attempt_and_its_addresses_are_places(self) -> None:
+        asked: list[str] = []
+
+        async def look_up(host: str, *_: object, **__: object) -> list[Any]:
+            asked.append(host)
+            if len(asked) == 1:
+                raise socket.gaierror("nobody knows it yet")
+            return addresses("127.0.0.9", "127.0.0.1")
+
+        with self.resolver(look_up):
+            async with asyncio.timeout(DEADLINE), self.client(self.named) as client:
+                self.assertIsInstance(await client.send("increment"), Applied)
+                async for view in client.views():
+                    if view.turn > 12:
+                        break
+        self.assertEqual(set(asked), {"store.invalid"})
+        self.assertGreaterEqual(len(asked), 3)
+
+    async def test_a_look_up_that_takes_longer_than_an_attempt_is_for_the_next_one(self) -> None:
+        answer: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+        asked: list[str] = []
+
+        async def look_up(host: str, *_: object, **__: object) -> list[Any]:
+            asked.append(host)
+            return await answer
+
+        link = Link(Routes(self.named, self.path), Listener.FRONT, Bell(), CLIENT_BYTES)
+        with self.resolver(look_up):
+            for place in range(3):
+                link.connect(place)
+                await asyncio.sleep(0.01)
+                self.assertFalse(link.socket.is_open)
+            answer.set_result(addresses("127.0.0.1", "::1"))
+            await eventually("a socket", lambda: link.socket.is_open)
+        self.assertEqual((len(asked), link.places), (1, 2))
+        link.close()
 
     async def test_a_worker_with_a_key_works(self) -> None:
         worker = Worker("Counter", endpoint=self.store.endpoint, key=self.path)

@@ -47,11 +47,11 @@ class SubscriberTests(unittest.TestCase):
         machine = SubscriberMachine(random.Random(1), settings=KEYED)
         machine.ticked(0)
         machine.answered(5, "view 5", HOME)
-        self.assertEqual(machine.deadline, 8.0)
-        self.assertEqual(machine.ticked(7.9), [])
-        self.assertEqual(machine.ticked(8.0), [Reconnect()])
-        machine.received(tick(5), 20)
-        self.assertEqual(machine.ticked(23), [Stale(), Note("no tick for 3 s"), Reconnect()])
+        self.assertEqual(machine.deadline, 23.0)
+        self.assertEqual(machine.ticked(22.9), [])
+        self.assertEqual(machine.ticked(23.0), [Reconnect()])
+        machine.received(tick(5), 30)
+        self.assertEqual(machine.ticked(33), [Stale(), Note("no tick for 3 s"), Reconnect()])
 
     def test_views_are_shown_if_they_are_newer(self) -> None:
         machine = subscribing()

@@ -9,7 +9,7 @@ from typing import Any
 from samovar import ErrorCode
 from samovar.protocol import actions as act
 from samovar.protocol import received as rx
-from samovar.protocol.answers import Done, Failed, Returned
+from samovar.protocol.answers import Done, Failed, Returned, Streaming
 from samovar.protocol.connection import ConnectionSettings
 from samovar.protocol.frame import NO_TIMELINE, Claim, Frame, Kind, Lease, Offer, Schema, hello
 from samovar.protocol.jobs import StreamWindow, TaskCount, Verdict
@@ -292,6 +292,15 @@ class StreamTests(unittest.TestCase):
         self.assertEqual(worker.deadline, 0.25)
         self.assertEqual(worker.flush(0.25), [sent(Frame(Kind.PROGRESS, 0, ([[1, 0, lease(1), None, None]],)))])
 
+    def test_no_part_of_what_tells_of_progress_is_larger_than_a_mebibyte(self) -> None:
+        worker = welcomed(slots=5_000)
+        worker.received(tasks(*range(1, 5_001), number=5_000), 0)
+        for number in range(1, 5_001):
+            worker.progressed(lease(number), 0.5, "🫖" * 200)
+        frames = [action.frame for action in worker.flush(0) if isinstance(action, act.Send)]
+        self.assertEqual([report[2] for frame in frames for report in frame.values[0]], [lease(n) for n in range(1, 5_001)])
+        self.assertLessEqual(max(len(part) for frame in frames for part in frame.parts(HOME)), 1 << 20)
+
 
 class LeavingTests(unittest.TestCase):
     def test_drain_gives_waiting_tasks_and_those_with_a_checkpoint_back(self) -> None:
@@ -302,6 +311,18 @@ class LeavingTests(unittest.TestCase):
         self.assertEqual(worker.drain(0), [sent(Frame(Kind.DRAIN)), act.Stopping(lease(1))])
         self.assertEqual(worker.flush(0), [results(3, (3, Returned()), (1, Returned()))])
         self.assertEqual(worker.drain(0), [])
+
+    def test_a_draining_worker_gives_a_job_back_when_it_comes_to_a_checkpoint(self) -> None:
+        worker = welcomed()
+        worker.received(tasks(1, number=1), 0)
+        worker.streamed(lease(1), 1, b"a", None)
+        worker.drain(0)
+        self.assertEqual(worker.ticked(0), [])
+        worker.streamed(lease(1), 2, b"b", b"c")
+        self.assertEqual(worker.ticked(0), [act.Stopping(lease(1))])
+        worker.streamed(lease(1), 3, b"d", None)
+        told = results(2, (1, Streaming(1, b"a", None)), (1, Streaming(2, b"b", b"c")), (1, Returned()))
+        self.assertEqual(worker.flush(0), [told])
 
     def test_a_task_that_comes_to_a_draining_worker_is_returned(self) -> None:
         worker = welcomed()

@@ -7,6 +7,7 @@ import logging
 import random
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import zmq
@@ -16,8 +17,9 @@ from .errors import ClientClosed, KeyFileError, PeerRefused, Unsettled
 from .outbox_file import OutboxFile
 from .protocol import actions as act
 from .protocol.client import TIMELINE_CHANGED, ClientMachine, SubmitError
+from .protocol.frame import NO_TIMELINE
 from .protocol.received import Malformed, parse
-from .protocol.requests import Page, PageRequest
+from .protocol.requests import OutputsAfter, Page, PageRequest, ViewsAfter
 from .protocol.subscriber import KEYED, STANDARD, SubscriberMachine
 from .receipts import Receipt, Rejected, Unknown, View, receipt_of
 from .transport import CLIENT_BYTES, LINGER, Bell, Link, PeerSocket, Route, Routes
@@ -26,6 +28,19 @@ log = logging.getLogger("samovar.client")
 
 #: What somebody wants of the loop; it gets the time.
 Command: TypeAlias = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Settle:
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class _ViewOf:
+    at_least: int
+
+
+_Request: TypeAlias = _Settle | _ViewOf | PageRequest
 
 
 class OtherTimeline(Exception):
@@ -61,6 +76,10 @@ class ClientLoop:
         self._settles: dict[int, list[asyncio.Future[list[str]]]] = {}
         self._views: list[tuple[int, asyncio.Future[View]]] = []
         self._pages: dict[PageRequest, list[asyncio.Future[tuple[Page, bytes]]]] = {}
+        #: Requests for which the machine has no room before others are answered, in order.
+        self._postponed: deque[_Request] = deque()
+        #: In which the turns count that are waited for.
+        self._timeline = machine.timeline
         self._watches: set[Watch] = set()
         self._newest: View | None = None
 
@@ -96,15 +115,15 @@ class ClientLoop:
 
     def settle(self, turn: int, future: asyncio.Future[list[str]], now: float) -> None:
         self._settles.setdefault(turn, []).append(future)
-        self._ask(lambda: self.machine.settle(turn, now), future, now)
+        self._ask(_Settle(turn), now)
 
     def view(self, at_least: int, future: asyncio.Future[View], now: float) -> None:
         self._views.append((at_least, future))
-        self._ask(lambda: self.machine.request_view(at_least, now), future, now)
+        self._ask(_ViewOf(at_least), now)
 
     def page(self, request: PageRequest, future: asyncio.Future[tuple[Page, bytes]], now: float) -> None:
         self._pages.setdefault(request, []).append(future)
-        self._ask(lambda: self.machine.request_page(request, now), future, now)
+        self._ask(request, now)
 
     def forget_page(self, request: PageRequest, future: asyncio.Future[tuple[Page, bytes]]) -> None:
         waiters = self._pages.get(request, [])
@@ -112,6 +131,7 @@ class ClientLoop:
             waiters.remove(future)
         if not waiters and self._pages.pop(request, None) is not None:
             self.machine.forget_page(request)
+            self._postponed = deque(postponed for postponed in self._postponed if postponed != request)
 
     def watch(self, watch: Watch) -> None:
         self._watches.add(watch)
@@ -121,11 +141,25 @@ class ClientLoop:
     def unwatch(self, watch: Watch) -> None:
         self._watches.discard(watch)
 
-    def _ask(self, ask: Callable[[], list[act.ClientAction]], future: asyncio.Future[Any], now: float) -> None:
-        try:
-            self._perform(ask(), now)
-        except SubmitError as error:
-            _fail(future, self.error or ClientClosed(str(error)))
+    def _ask(self, request: _Request, now: float) -> None:
+        # A machine that is closed takes nothing, and whoever waits is told at the end of this loop, which is next.
+        if not self.machine.is_open:
+            return
+        if not self.machine.has_room_for_request:
+            self._postponed.append(request)
+            return
+        match request:
+            case _Settle(turn):
+                actions = self.machine.settle(turn, now)
+            case _ViewOf(at_least):
+                actions = self.machine.request_view(at_least, now)
+            case OutputsAfter() | ViewsAfter():
+                actions = self.machine.request_page(request, now)
+        self._perform(actions, now)
+
+    def _ask_postponed(self, now: float) -> None:
+        while self._postponed and self.machine.has_room_for_request:
+            self._ask(self._postponed.popleft(), now)
 
     # The loop
 
@@ -137,7 +171,7 @@ class ClientLoop:
                 await self._bell.rest([self._front.socket, self._feed], self._deadline())
                 await self._round(loop.time())
             # A GOODBYE of this moment still has to leave.
-            self._front.socket.close(LINGER)
+            self._front.close(LINGER)
         except Exception as error:
             self.error = error
         finally:
@@ -151,6 +185,8 @@ class ClientLoop:
         while self._commands:
             self._commands.popleft()(now)
         messages, end = self._front.socket.receive()
+        # A name that was looked up may stand for several.
+        self.machine.connection.places = self._front.places or self.machine.connection.places
         actions: list[act.ClientAction] = []
         for parts in messages:
             try:
@@ -166,6 +202,7 @@ class ClientLoop:
         self.machine.saved()
         actions += self.machine.close(now) if self._is_closing else self.machine.flush(now)
         self._perform(actions, now)
+        self._ask_postponed(now)
         self._follow(now)
 
     def _perform(self, actions: Iterable[act.ClientAction], now: float) -> None:
@@ -174,14 +211,14 @@ class ClientLoop:
                 case act.Connect(place):
                     self._connect(place, now)
                 case act.Disconnect():
-                    self._front.socket.close()
+                    self._front.close()
                 case act.CheckKey():
                     if (note := self.machine.connection.key_found(self._front.read_key(), now)) is not None:
                         log.log(note.level, "%s", note.text)
                 case act.Send(frame, timeline):
                     self._front.socket.send(frame.parts(timeline))
-                case act.Connected():
-                    self._connected(now)
+                case act.Connected(_, timeline):
+                    self._connected(timeline, now)
                 case act.Answered(outcome):
                     self._complete(outcome.sequence, receipt_of(outcome))
                 case act.Unknown(sequence, reason):
@@ -190,8 +227,7 @@ class ClientLoop:
                     for settled in self._settles.pop(turn, []):
                         _resolve(settled, dead)
                 case act.Unsettled(turn, reason):
-                    for settled in self._settles.pop(turn, []):
-                        _fail(settled, Unsettled(f"nobody can tell whether the effects of turn {turn} have ended: {reason}"))
+                    self._unsettled(turn, reason)
                 case act.IsWaiting(turn, reason):
                     log.debug("waiting for %s: %s", "a view" if turn is None else f"turn {turn}", reason)
                 case act.Viewed(turn, value):
@@ -217,11 +253,31 @@ class ClientLoop:
         except KeyFileError as error:
             self._perform(self.machine.disconnected(now, str(error)), now)
 
-    def _connected(self, now: float) -> None:
+    def _connected(self, timeline: bytes, now: float) -> None:
+        if self._timeline not in (NO_TIMELINE, timeline):
+            self._forget_turns()
+        self._timeline = timeline
         log.info("connected to %s", self._front.route and self._front.route.endpoint)
         self.is_connected.set()
         if self._subscriber is not None and self._feed_route != self._front.route:
             self._carry_out(self._subscriber.disconnected(now, "the store is elsewhere"), now)
+
+    def _forget_turns(self) -> None:
+        """Turns of one timeline mean nothing in another: what the machine does not know of never settles, any view will do."""
+        self._views = [(0, future) for _, future in self._views]
+        postponed, self._postponed = self._postponed, deque()
+        for request in postponed:
+            match request:
+                case _Settle(turn):
+                    self._unsettled(turn, TIMELINE_CHANGED)
+                case _ViewOf():
+                    self._postponed.append(_ViewOf(0))
+                case _:
+                    self._postponed.append(request)
+
+    def _unsettled(self, turn: int, reason: str) -> None:
+        for settled in self._settles.pop(turn, []):
+            _fail(settled, Unsettled(f"nobody can tell whether the effects of turn {turn} have ended: {reason}"))
 
     def _complete(self, sequence: int, receipt: Receipt) -> None:
         if (future := self._sends.pop(sequence, None)) is not None:
@@ -273,7 +329,7 @@ class ClientLoop:
                 case act.Reconnect():
                     # Where the store is, the front connection finds out.
                     self._feed_route = self._front.route
-                    if self._feed_route is not None:
+                    if self._feed_route is not None and not self._feed_route.endpoint.is_name:
                         self._feed.connect(self._feed_route, Listener.VIEW)
                 case act.Stale():
                     # Nothing comes through it any more, and a store that ends waits until it is closed.
@@ -293,16 +349,17 @@ class ClientLoop:
     def _end(self, now: float) -> None:
         """Nobody waits for ever: whoever still waits is told that nobody can tell any more."""
         self._has_ended = True
-        self._front.socket.close()
+        self._front.close()
         self._feed.close()
         if self._outbox is not None:
             self._outbox.close()
         self._perform([action for action in self.machine.close(now) if not isinstance(action, act.Send)], now)
-        # The machine takes nothing any more, and says so.
+        # The machine takes nothing any more.
         while self._commands:
             self._commands.popleft()(now)
         waiting: list[asyncio.Future[Any]] = [future for _, future in self._views]
         waiting += [future for futures in self._pages.values() for future in futures]
+        waiting += [future for futures in self._settles.values() for future in futures]
         for future in waiting:
             _fail(future, self.closed())
         self.restored.put_nowait(None)

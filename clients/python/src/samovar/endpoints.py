@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import os
+import socket
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TypeAlias
 
@@ -75,8 +77,19 @@ class Endpoint:
         except ValueError:
             return False
 
+    @property
+    def is_name(self) -> bool:
+        """Whether its host has to be looked up."""
+        if self.folder is not None:
+            return False
+        try:
+            ipaddress.ip_address(self.host.strip("[]"))
+        except ValueError:
+            return True
+        return False
+
     def address(self, listener: Listener) -> str:
-        """What ZeroMQ connects to."""
+        """What ZeroMQ connects to, unless the host is a name: it would look that up in its only thread."""
         if self.folder is not None:
             return f"ipc://{self.folder}/{listener.name.lower()}"
         return f"tcp://{self.host}:{self.port + listener}"
@@ -99,6 +112,16 @@ def parse_all(endpoints: Endpoints) -> tuple[Endpoint, ...]:
     if not parsed:
         raise EndpointError("no endpoint is given")
     return parsed
+
+
+async def look_up(endpoint: Endpoint) -> list[Endpoint] | EndpointError:
+    """The addresses of an endpoint whose host is a name, in the order of the system's resolver; or why there are none."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(endpoint.host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        return EndpointError(f"the name {endpoint.host} cannot be looked up: {error}")
+    hosts = dict.fromkeys(f"[{at[0]}]" if family == socket.AF_INET6 else str(at[0]) for family, _, _, _, at in found)
+    return [replace(endpoint, host=host) for host in hosts] or EndpointError(f"the name {endpoint.host} has no address")
 
 
 def _split(authority: str) -> tuple[str, str]:

@@ -51,9 +51,11 @@ class Operator:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience
         self._routes.check(Listener.ADMIN)
+        bell = Bell()
+        link = Link(self._routes, Listener.ADMIN, bell, CLIENT_BYTES)
         attempt = 0
         while (now := loop.time()) < deadline:
-            reply = await self._attempt(request, number, attempt, min(now + _AGAIN, deadline))
+            reply = await self._attempt(link, bell, request, number, attempt, min(now + _AGAIN, deadline))
             if reply is None:
                 attempt += 1
                 await asyncio.sleep(_PAUSE)
@@ -69,10 +71,8 @@ class Operator:
         status: dict[str, Any] = await self.ask("status")
         return status
 
-    async def _attempt(self, request: Frame, number: int, place: int, deadline: float) -> Reply | None:
+    async def _attempt(self, link: Link, bell: Bell, request: Frame, number: int, place: int, deadline: float) -> Reply | None:
         """Asks once, on a socket of its own."""
-        bell = Bell()
-        link = Link(self._routes, Listener.ADMIN, bell, CLIENT_BYTES)
         try:
             link.connect(place)
             link.socket.send(request.parts())
@@ -90,7 +90,7 @@ class Operator:
                     return None
             return None
         finally:
-            link.socket.close()
+            link.close()
 
 
 def _content(parts: list[bytes]) -> object:

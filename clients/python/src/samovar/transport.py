@@ -12,14 +12,14 @@ import os
 import uuid
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import zmq
 from zmq.utils import z85
 from zmq.utils.monitor import parse_monitor_message
 
 from . import folders
-from .endpoints import Endpoint, Endpoints, Listener, parse_all
+from .endpoints import Endpoint, Endpoints, Listener, look_up, parse_all
 from .errors import EndpointError, KeyFileError
 from .keys import PeerKey, read_key
 
@@ -34,6 +34,8 @@ _NOWHERE = "ipc:///dev/null/none"
 #: So long, in milliseconds, a socket that is closed in order may send what it has.
 LINGER = 1_000
 _MESSAGES_PER_ROUND = 256
+#: Of the addresses of one name so many are tried.
+_ADDRESSES = 8
 
 _OPTIONS = {
     zmq.LINGER: 0,
@@ -41,7 +43,7 @@ _OPTIONS = {
     zmq.IMMEDIATE: 1,
     zmq.RECONNECT_IVL: -1,
     zmq.CONNECT_TIMEOUT: 5_000,
-    zmq.HANDSHAKE_IVL: 5_000,
+    zmq.HANDSHAKE_IVL: 30_000,
     # The first probe after 15 s of silence, then each 5 s; three without an answer end the connection.
     zmq.TCP_KEEPALIVE: 1,
     zmq.TCP_KEEPALIVE_IDLE: 15,
@@ -91,6 +93,8 @@ class Route:
     endpoint: Endpoint
     key: PeerKey | None = None
     server: bytes | None = None
+    #: The endpoint as it was given, if its host is a name; `endpoint` is one of its addresses, or the same before the look-up.
+    name: Endpoint | None = None
 
     def address(self, listener: Listener) -> str:
         """What to connect to. Raises `EndpointError` if another user could listen there."""
@@ -107,7 +111,7 @@ class Route:
 
 
 class Routes:
-    """All ways to a store: every endpoint, with every key that the store may have.
+    """All ways to a store: every endpoint, of a name every address, with every key that the store may have.
 
     Raises `EndpointError` for TCP beyond this machine without a key.
     """
@@ -115,6 +119,8 @@ class Routes:
     def __init__(self, endpoints: Endpoints, key: str | os.PathLike[str] | None) -> None:
         self._endpoints = parse_all(endpoints)
         self._key = key
+        #: The addresses of names, as far as they are known.
+        self._addresses: dict[Endpoint, list[Endpoint]] = {}
         for endpoint in self._endpoints:
             if key is None and not endpoint.is_local and not endpoint.is_loopback:
                 raise EndpointError(f"{endpoint} is beyond this machine, where anybody could answer: name a key file")
@@ -126,14 +132,32 @@ class Routes:
 
     def read(self) -> list[Route]:
         """The ways as they are now: the key file is read again each time. Raises `KeyFileError`."""
-        if self._key is None:
-            return [Route(endpoint) for endpoint in self._endpoints]
-        key = read_key(self._key)
+        return self._with(None if self._key is None else read_key(self._key))
+
+    def _with(self, key: PeerKey | None) -> list[Route]:
         routes = []
         for endpoint in self._endpoints:
             # A file of `ipc` is for those who may open it, with or without a key.
-            routes += [Route(endpoint)] if endpoint.is_local else [Route(endpoint, key, server) for server in key.servers]
+            servers: Sequence[bytes | None] = [None] if key is None or endpoint.is_local else key.servers
+            name = endpoint if endpoint.is_name else None
+            for place in self._addresses.get(endpoint, [endpoint]):
+                routes += [Route(place, None if server is None else key, server, name) for server in servers]
         return routes
+
+    def found(self, route: Route, answer: list[Endpoint] | EndpointError) -> tuple[Route, int]:
+        """The name of a way was looked up. Returns the way to go: the same, if it still is one. And how many there are.
+
+        Raises `EndpointError`: there is none.
+        """
+        assert route.name is not None
+        known = self._addresses.pop(route.name, [])
+        if isinstance(answer, EndpointError):
+            raise answer
+        # Resolvers turn their answers around, and each address shall have its turn.
+        places = [place for place in known if place in answer] + [place for place in answer if place not in known]
+        self._addresses[route.name] = places[:_ADDRESSES]
+        place = route.endpoint if route.endpoint in places[:_ADDRESSES] else places[0]
+        return replace(route, endpoint=place), len(self._with(route.key))
 
     def read_public_key(self) -> bytes | None:
         """The public half of the key that the file has now; None if there is none to be read, and a new one may just be about to be."""
@@ -157,6 +181,8 @@ class PeerSocket:
         self._socket: zmq.Socket[bytes] | None = None
         self._monitor: zmq.Socket[bytes] | None = None
         self._waiting: deque[Sequence[bytes]] = deque()
+        #: Why there is no socket, and will be none before the next attempt.
+        self._failure: str | None = None
 
     @property
     def is_open(self) -> bool:
@@ -165,6 +191,10 @@ class PeerSocket:
     def connect(self, route: Route, listener: Listener) -> None:
         """Opens another socket in place of the one there is. Raises `EndpointError`."""
         self.close()
+        self.open(route, listener)
+
+    def open(self, route: Route, listener: Listener) -> None:
+        """Opens a socket, after `close`; what was sent since then waits for it. Raises `EndpointError`."""
         address = route.address(listener)
         socket: zmq.Socket[bytes] = zmq.Context.instance().socket(self._kind)
         try:
@@ -197,6 +227,7 @@ class PeerSocket:
     def close(self, linger: int = 0) -> None:
         """What is not sent is dropped, if it does not leave within so many milliseconds."""
         self._waiting.clear()
+        self._failure = None
         socket, monitor = self._socket, self._monitor
         self._socket = self._monitor = None
         if socket is None or monitor is None:
@@ -207,6 +238,11 @@ class PeerSocket:
         socket.disable_monitor()
         monitor.close()
         socket.close(linger)
+
+    def fail(self, reason: str) -> None:
+        """There can be no socket, which `receive` tells as the end of the connection."""
+        self._failure = reason
+        self._bell.ring()
 
     def send(self, parts: Sequence[bytes]) -> None:
         self._waiting.append(parts)
@@ -241,7 +277,7 @@ class PeerSocket:
 
     def _end(self) -> str | None:
         """Why the connection is over, if the monitor says so. It is a hint: an event may be missing."""
-        reason = None
+        reason, self._failure = self._failure, None
         while self._monitor is not None:
             try:
                 event = parse_monitor_message(self._monitor.recv_multipart(zmq.NOBLOCK))
@@ -264,18 +300,50 @@ class Link:
     def __init__(self, routes: Routes, listener: Listener, bell: Bell, largest: int) -> None:
         self._routes = routes
         self._listener = listener
+        self._bell = bell
         self.socket = PeerSocket(bell, largest=largest)
         #: The way of the newest attempt.
         self.route: Route | None = None
+        #: How many ways there are, as far as is known; 0 before the first attempt.
+        self.places = 0
+        self._attempt: asyncio.Task[None] | None = None
+        # One that takes longer than an attempt goes on, and its answer is for the next attempt at that name.
+        self._queries: dict[Endpoint, asyncio.Task[list[Endpoint] | EndpointError]] = {}
 
     def connect(self, place: int) -> int:
-        """Opens a socket to one of the places, in turn. Returns how many there are. Raises `KeyFileError`, `EndpointError`."""
-        self.socket.close()
+        """Opens a socket to one of the places, in turn; if its host is a name, as soon as that has been looked up.
+
+        Returns how many there are, as far as is known. Raises `KeyFileError`, `EndpointError`.
+        """
+        self.close()
         routes = self._routes.read()
-        self.route = routes[place % len(routes)]
-        log.debug("connecting to %s", self.route.endpoint)
-        self.socket.connect(self.route, self._listener)
-        return len(routes)
+        self.places = len(routes)
+        self.route = route = routes[place % len(routes)]
+        log.debug("connecting to %s", route.endpoint)
+        if route.name is None:
+            self.socket.open(route, self._listener)
+        else:
+            self._attempt = asyncio.create_task(self._look_up(route, route.name))
+        return self.places
+
+    async def _look_up(self, route: Route, name: Endpoint) -> None:
+        if name not in self._queries:
+            self._queries[name] = asyncio.create_task(look_up(name))
+        answer = await asyncio.shield(self._queries[name])
+        del self._queries[name]
+        try:
+            self.route, self.places = self._routes.found(route, answer)
+            self.socket.open(self.route, self._listener)
+        except EndpointError as error:
+            return self.socket.fail(str(error))
+        self._bell.ring()
+
+    def close(self, linger: int = 0) -> None:
+        """Ends the attempt or the connection; see `PeerSocket.close`."""
+        if self._attempt is not None:
+            self._attempt.cancel()
+        self._attempt = None
+        self.socket.close(linger)
 
     @property
     def shown_key(self) -> bytes | None:

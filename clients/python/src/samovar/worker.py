@@ -154,13 +154,13 @@ class _WorkerLoop:
                     await self._bell.rest([self._link.socket], self._machine.deadline)
                     self._round(loop.time())
                 # A GOODBYE of this moment still has to leave.
-                self._link.socket.close(LINGER)
+                self._link.close(LINGER)
             # Kept, since a group would raise it as one of several.
             except SamovarError as error:
                 self._error = error
             finally:
                 self._has_ended = True
-                self._link.socket.close()
+                self._link.close()
                 for _, task in self._jobs.values():
                     task.cancel()
         if self._error is not None:
@@ -169,6 +169,8 @@ class _WorkerLoop:
     def _round(self, now: float) -> None:
         machine = self._machine
         messages, end = self._link.socket.receive()
+        # A name that was looked up may stand for several.
+        machine.connection.places = self._link.places or machine.connection.places
         for parts in messages:
             try:
                 self._perform(machine.received(parse(parts), now), now)
@@ -187,7 +189,7 @@ class _WorkerLoop:
                 case act.Connect(place):
                     self._connect(place, now)
                 case act.Disconnect():
-                    self._link.socket.close()
+                    self._link.close()
                 case act.CheckKey():
                     if (note := self._machine.connection.key_found(self._link.read_key(), now)) is not None:
                         log.log(note.level, "%s", note.text)

@@ -161,6 +161,11 @@ class ClientMachine:
             self._saved_inputs = self._backlog.next - 1
             self._saved_confirmed = min(self._backlog.confirmed, min(self._unseen, default=sys.maxsize) - 1)
 
+    @property
+    def has_room_for_request(self) -> bool:
+        """Whether another request would be taken; else it would after the answer to one that is open."""
+        return self._is_open and len(self._requests) < self._settings.requests
+
     def settle(self, turn: int, now: float) -> list[ClientAction]:
         """Asks to be told when no effect whose root is `turn` is open. Raises `SubmitError`."""
         self._require_room_for_request()
@@ -405,7 +410,7 @@ class ClientMachine:
     def _require_room_for_request(self) -> None:
         if not self._is_open:
             raise SubmitError("this client is closed")
-        if len(self._requests) >= self._settings.requests:
+        if not self.has_room_for_request:
             raise SubmitError("too many requests are unanswered")
 
     def _ask(self, frame: Frame, now: float) -> list[ClientAction]:

@@ -28,6 +28,7 @@ pause.
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -59,9 +60,10 @@ class ConnectionSettings:
 
 WORKER = ConnectionSettings(longest_pause=1.0)
 CLIENT = ConnectionSettings(longest_pause=10.0)
-#: With keys, a handshake costs a store half a millisecond of a processor: seconds, if a crowd comes back. Who goes away meanwhile has
-#: kept it busy for nothing, and begins again behind all others.
-KEYED_CLIENT = ConnectionSettings(longest_pause=10.0, handshake=5.0)
+#: With keys, a handshake costs a store half a millisecond of a processor: seconds, if a crowd comes back. Who goes away meanwhile
+#: has kept it busy for nothing, and begins again behind all others; and who has failed after seconds was one of too many, so that the
+#: pause may be as long as the shortest attempt before it took: where one place refuses at once, another that says nothing is away.
+KEYED_CLIENT = ConnectionSettings(longest_pause=10.0, handshake=20.0)
 
 
 # What the connection asks of its owner, beside `Note` and `Refused`.
@@ -164,6 +166,10 @@ class Connection:
         self._backoff = Backoff(self.settings.first_pause, self.settings.longest_pause)
         self._state: _Greeting | _Welcomed | _Lost | _Closed = _Lost(float("-inf"))
         self._tried = 0
+        #: When the attempt that goes on has begun; None after WELCOME.
+        self._began: float | None = None
+        #: How long the shortest attempt took since the last pause or WELCOME.
+        self._shortest = math.inf
         self._shown: bytes | None = None
         #: The key that the store has not taken, and its word for why, as long as it is not known whether there is another one.
         self._refused: tuple[bytes | None, str] | None = None
@@ -197,6 +203,7 @@ class Connection:
                 return SayPing()
             case _Lost(until) if now >= until:
                 self._tried += 1
+                self._began = now
                 self._greet(now)
                 return Open()
         return None
@@ -301,6 +308,8 @@ class Connection:
         self._patience = self.settings.greeting
         self._backoff.reset()
         self._tried = 0
+        self._began = None
+        self._shortest = math.inf
         self._has_hurried = False
         self._has_told = False
         self._state = _Welcomed(heard=now, sent=now)
@@ -342,10 +351,16 @@ class Connection:
         was_greeting = isinstance(self._state, _Greeting)
         if was_greeting:
             self.place += 1
+        if self._began is not None:
+            self._shortest = min(self._shortest, now - self._began)
+            self._began = None
         if was_greeting and wait is None and self._tried < self.places:
             self._state = _Lost(until=now)
             return Lost(None)
         is_first = self._backoff.is_fresh
+        if self._shortest < math.inf and self.settings.handshake:
+            self._backoff.rise(self._shortest)
+        self._shortest = math.inf
         self._tried = 0
         self._state = _Lost(until=now + (wait or 0.0) + self._backoff.next(self.random))
         return Lost(reason if is_first else None)
@@ -369,6 +384,10 @@ class Backoff:
         self._ceiling = self._first
         #: No attempt has failed since the last success.
         self.is_fresh = True
+
+    def rise(self, height: float) -> None:
+        """The ceiling is at least this high."""
+        self._ceiling = min(max(self._ceiling, height), self._longest)
 
     def next(self, random: random.Random) -> float:
         pause = random.uniform(0, self._ceiling)

@@ -46,7 +46,7 @@ class SubscriberSettings:
 
 STANDARD = SubscriberSettings()
 #: It is there only while the store has welcomed its client, so there is no other place to try.
-KEYED = SubscriberSettings(handshake=5.0)
+KEYED = SubscriberSettings(handshake=20.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,4 +188,6 @@ class SubscriberMachine:
             return
         if isinstance(self._state, _Live):
             actions += [Stale(), Note(f"lost the views: {reason}")]
+        elif self._settings.handshake:
+            self._backoff.rise(now - self._state.since)
         self._state = _Lost(now + self._backoff.next(self._random))

@@ -17,7 +17,7 @@ The credit is absolute: the number of tasks, counted from HELLO, that the worker
 | STREAMED | what was streamed is forgotten, there is room for more | the same | the same | – |
 | streamed | kept, to be sent at once | the same | the same, if still wanted | – |
 | finished | answer kept, the next task starts | answer kept | answer kept | – |
-| ticked | out of time: cancel, answered | the same; at `until`: cancelled, returned, leaving | at `until`: goodbye, stop | – |
+| ticked | out of time: cancel, answered | the same; at a checkpoint: `returned`; at `until` all, leaving | at `until`: goodbye, stop | – |
 | drain | DRAIN; waiting tasks, and those with a checkpoint, answered `returned`, draining | – | – | – |
 | flush | RESULT with all new answers, or CREDIT | RESULT | RESULT | – |
 | refused | all jobs cancelled, stopped | the same | the same | – |
@@ -57,7 +57,9 @@ class WorkerSettings:
     #: The messages of one answer. A larger one fails its job for good.
     answer_bytes: int = 4 << 20
     frame_bytes: int = 1 << 20
-    #: The least time between two frames that tell of progress.
+    #: Reports in a frame that tells of progress. One has less than a kilobyte.
+    frame_reports: int = 1_000
+    #: The least time from the frames that tell of progress to the next ones.
     progress_interval: float = 0.25
 
 
@@ -136,6 +138,9 @@ class WorkerMachine:
         actions: list[WorkerAction] = []
         if self.state == State.DRAINING and now >= self._until:
             self._leave(now, actions)
+        elif self.state == State.DRAINING:
+            # Those that have come to a checkpoint since the drain began.
+            self._give_back_checkpointed(actions)
         elif self.state == State.LEAVING and now >= self._until:
             self._stop(now, actions)
         if self.state == State.STOPPED:
@@ -192,8 +197,9 @@ class WorkerMachine:
                 self._await_acknowledgement(now)
         elif granted:
             self._send(Frame(Kind.CREDIT, self._credit), now, actions)
-        if reports := self._progress.take(now, self._settings.progress_interval, self._is_running):
-            self._send(Frame(Kind.PROGRESS, 0, (reports,)), now, actions)
+        reports = self._progress.take(now, self._settings.progress_interval, self._is_running)
+        for first in range(0, len(reports), self._settings.frame_reports):
+            self._send(Frame(Kind.PROGRESS, 0, (reports[first : first + self._settings.frame_reports],)), now, actions)
         return actions
 
     def disconnected(self, now: float, reason: str = "the connection broke") -> list[WorkerAction]:
@@ -212,8 +218,7 @@ class WorkerMachine:
             self._send(Frame(Kind.DRAIN), now, actions)
         for claim in self._held.remove_waiting():
             self._outbox.add(claim, Returned())
-        # Of these nothing is lost: another worker goes on from the checkpoint.
-        self._give_back(self._held.stop_running(lambda job: job.claim.lease in self._checkpointed), actions)
+        self._give_back_checkpointed(actions)
         self.state = State.DRAINING
         self._until = now + self._settings.drain
         self._stop_if_done(now, actions)
@@ -368,6 +373,10 @@ class WorkerMachine:
         for claim in stopped:
             actions.append(act.Stopping(claim.lease))
             self._outbox.add(claim, Returned())
+
+    def _give_back_checkpointed(self, actions: list[WorkerAction]) -> None:
+        """Of these nothing is lost: another worker goes on from the checkpoint."""
+        self._give_back(self._held.stop_running(lambda job: job.claim.lease in self._checkpointed), actions)
 
     def _leave(self, now: float, actions: list[WorkerAction]) -> None:
         self._give_back(self._held.stop_running(), actions)
