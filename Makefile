@@ -145,8 +145,11 @@ scaffolds: system swift ## Writes, builds and tests every kind of package that `
 
 chaos: system postgresql swift ## Kills, stops and cuts off processes for an hour and a half, and judges: SECONDS=600 (of random faults) SEED= (of an earlier run)
 	swift build --build-tests -j $(JOBS) $(TEST_FLAGS)
-	SAMOVAR_CHAOS_SECONDS="$(SECONDS)" SAMOVAR_CHAOS_SEED="$(SEED)" swift test --skip-build $(TEST_FLAGS) \
-		--filter '^(ChaosTests\.(Torment|Crash|Pause|Proxy|Resource|Network|Machine|Keyed|Flood|Failover|PrimaryFailover|DatabaseAway)Tests|PostgreSQLJournalTests\.LostAnswerTests)/'
+	export SAMOVAR_CHAOS_SECONDS="$(SECONDS)" SAMOVAR_CHAOS_SEED="$(SEED)"
+	# Both measure, and have bounds of time: nothing is beside them, as in `make test`.
+	for suite in Flood Keyed; do swift test --skip-build $(TEST_FLAGS) --filter "^ChaosTests\.$${suite}Tests/"; done
+	swift test --skip-build $(TEST_FLAGS) \
+		--filter '^(ChaosTests\.(Torment|Crash|Pause|Proxy|Resource|Network|Machine|Failover|PrimaryFailover|DatabaseAway)Tests|PostgreSQLJournalTests\.LostAnswerTests)/'
 
 bench: system postgresql swift ## Measures the targets beside yardsticks of the same run: PARTS="round-trips idle …" ROUNDS=3; see docs/performance.md
 	JOBS=$(JOBS) PARTS="$(PARTS)" ROUNDS="$(ROUNDS)" Benchmarks/bench.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The figures of docs/performance.md, beside their yardsticks: `make bench`. Takes some eight minutes after the build.
+# The figures of docs/performance.md, beside their yardsticks: `make bench`. Takes a quarter of an hour and more after the build.
 #
 #   PARTS="round-trips idle"   measures these alone, see Benchmarks/parts
 #   ROUNDS=3     how often each of the two sides is measured, in turn
