@@ -40,8 +40,8 @@ struct ScaffoldName: Equatable, Sendable {
         "Any", "Bool", "Command", "Connector", "Duration", "Effect", "Error", "Failure", "Input", "Instance", "Int", "Job", "Label",
         "Message", "Never", "Next", "NoSeed", "OpenProgram", "Output", "Panel", "PanelNode", "Permanent", "Portable", "Program",
         "Protocol", "Receipt", "Refusal", "Retry", "Samovar", "SamovarApp", "SamovarCommands", "SamovarCore", "SamovarHost",
-        "SamovarText", "SamovarWorker", "Schema", "Secret", "Self", "State", "String", "Subscription", "Swift", "Task", "Testing",
-        "Timestamp",
-        "Turn", "Type", "ViewState", "Views", "Void", "Worker",
+        "SamovarText", "SamovarWorker", "Schema", "Secret", "Self", "State", "String", "Subscription", "Swift", "Task", "TestStore",
+        "Testing",
+        "Timestamp", "Turn", "Type", "ViewState", "Views", "Void", "Worker",
     ]
 }

@@ -46,10 +46,10 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable, BitwiseCopyabl
 extension Duration {
     /// This duration in whole microseconds, rounded towards zero; saturates beyond 292,000 years.
     public var microseconds: Int64 {
+        // A duration may have more seconds than its components can hold, which would trap.
+        guard self < .microseconds(Int64.max) else { return .max }
+        guard self > .microseconds(Int64.min) else { return .min }
         let (seconds, fraction) = components
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
-        if overflow { return seconds < 0 ? .min : .max }
-        let (sum, overflowed) = whole.addingReportingOverflow(fraction / 1_000_000_000_000)
-        return overflowed ? (seconds < 0 ? .min : .max) : sum
+        return seconds * 1_000_000 + fraction / 1_000_000_000_000
     }
 }

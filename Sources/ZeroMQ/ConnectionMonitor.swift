@@ -2,8 +2,8 @@ import CZeroMQ
 
 /// Tells a connecting socket's owner at once that its connection broke, where silence would tell only after seconds.
 ///
-/// A hint and no more: libzmq may lose events, so correctness never depends on it. Make it before the connect, use it on the
-/// socket's thread, and drop it before the socket.
+/// A hint and no more: libzmq may lose events, so correctness never depends on it. Make it before the connect, and use it on the
+/// socket's thread. It ends with the socket, and may be dropped before or after.
 public struct ConnectionMonitor: ~Copyable {
     private let monitored: SocketHandle
     let events: SocketHandle

@@ -134,7 +134,9 @@ final class SocketHandle {
 
     func close() {
         isClosed = true
-        // Fails only for what is not a socket.
+        // What a closed socket still does is told to its monitor, and the I/O thread waits for ever if nobody reads there any more.
+        zmq_socket_monitor(pointer, nil, 0)
+        // Both fail only for what is not a socket.
         zmq_close(pointer)
     }
 }

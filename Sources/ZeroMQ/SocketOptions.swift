@@ -26,8 +26,9 @@ public struct SocketOptions: Sendable {
     public var receiveHighWaterMark: Int32 = 1000
     /// How long unsent messages outlive their socket, in milliseconds.
     public var linger: Int32 = 0
-    /// How long a peer may take for the ZMTP handshake, in milliseconds.
-    public var handshakeTimeout: Int32 = 5000
+    /// How long a peer may take for the ZMTP handshake, in milliseconds: what binds is waited for by strangers, too, and what connects has
+    /// someone who gives up.
+    public var handshakeTimeout: Int32
     /// Whether a ``Socket/Kind/extendedPublisher`` tells of each subscription, not only of topics that are new to it.
     public var passesEverySubscription = false
     /// Who gets a connection.
@@ -46,6 +47,8 @@ public struct SocketOptions: Sendable {
     private init(maximumFrameBytes: Int64, isConnecting: Bool) {
         self.maximumFrameBytes = maximumFrameBytes
         self.isConnecting = isConnecting
+        // With libzmq's own for what connects: its time begins before the other side has taken the connection.
+        handshakeTimeout = isConnecting ? 30_000 : 5_000
     }
 }
 
@@ -63,7 +66,7 @@ extension SocketOptions {
     /// The store's ROUTER for workers: results of 4 MiB, and room for their headers.
     public static let work = SocketOptions(maximumFrameBytes: 5 << 20)
 
-    /// The store's ROUTER for operators, over `ipc` only: frames to 1 MiB.
+    /// The store's ROUTER for operators: frames to 1 MiB.
     public static let admin = SocketOptions(maximumFrameBytes: 1 << 20)
 
     /// The store's XPUB. Only subscriptions come in, and the goodbye gets half a second to go out.

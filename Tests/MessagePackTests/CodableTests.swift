@@ -109,6 +109,16 @@ import Testing
         #expect(derived.own == 2)
     }
 
+    @Test func `A superclass is no unknown field, and a field beside it still is`() throws {
+        let lenient = MessagePackDecoder(lenient: true)
+        let derived = try lenient.decode(Derived.self, from: hex("82a16e05a5737570657281a16206"))
+        #expect(derived.base == 6)
+        #expect(derived.own == 5)
+        #expect(throws: DecodingError.self) {
+            try lenient.decode(Derived.self, from: hex("83a16e05a5737570657281a16206a17801"))
+        }
+    }
+
     @Test func `What a failed element has written is taken back`() throws {
         struct Partial: Encodable {
             func encode(to encoder: any Encoder) throws {

@@ -40,11 +40,16 @@ import Testing
         Retry(attempts: .max, first: .seconds(1), factor: .nan, maximum: .seconds(60)),
         Retry(attempts: .max, first: .seconds(-1), factor: -3, maximum: .seconds(-60)),
         Retry(attempts: .max, first: .zero, factor: .greatestFiniteMagnitude, maximum: .seconds(60)),
+        Retry(attempts: .max, first: .zero, factor: .infinity, maximum: .seconds(60)),
+        Retry(attempts: .max, first: .seconds(-1), factor: .infinity, maximum: .seconds(60)),
+        Retry(attempts: .max, first: Duration.seconds(Int64.max) * 3, factor: -.infinity, maximum: Duration.seconds(Int64.max) * 3),
+        Retry(attempts: .max, first: Duration.seconds(Int64.min) * 3, factor: -.nan, maximum: Duration.seconds(Int64.min) * 3),
     ])
     func `No retry overflows`(_ retry: Retry) throws {
-        for failures in [-1, 0, 1, 2, 100, 10_000] {
+        for failures in [Int.min, -1, 0, 1, 2, 100, 10_000] {
             let pause = try #require(Self.pause(retry, after: failures))
             #expect(pause >= .zero)
+            if retry.first <= .zero { #expect(pause == .zero, "nothing grows from no pause") }
             _ = Timestamp(microseconds: .max) + pause
         }
     }

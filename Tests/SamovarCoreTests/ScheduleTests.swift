@@ -23,6 +23,13 @@ import Testing
         #expect(schedule.nominal(due: Self.at(13), now: Self.at(13)) == Self.at(13))
     }
 
+    @Test func `Times that are as far apart as can be are no other ones`() {
+        let schedule = Schedule(.every(.seconds(10)), missed: .once)
+        let (first, last) = (Timestamp(microseconds: .min), Timestamp(microseconds: .max))
+        // The distance is 2^64 - 1 microseconds, of which 9,551,615 are behind the last ten seconds.
+        #expect(schedule.nominal(due: first, now: last) == Timestamp(microseconds: .max - 9_551_615))
+    }
+
     @Test func `All of them means one after the other`() {
         let schedule = Schedule(.every(.seconds(10)), missed: .all)
         #expect(schedule.nominal(due: Self.at(13), now: Self.at(57)) == Self.at(13))
@@ -77,6 +84,32 @@ import Testing
     @Test func `A leap day over a century without one is found`() throws {
         // 2096-02-29; the next 29th of February is in 2104.
         #expect(try Self.next("0 0 29 2 *", after: 3_981_312_000) == 4_233_686_400)
+    }
+
+    @Test(arguments: [
+        // The leap days on a Sunday: 2032, 2060, 2088, and 2128.
+        ("0 0 29 2 */7", 1_961_625_600, 2_845_238_400), ("0 0 29 2 */7", 3_728_851_200, 4_991_068_800),
+        // The Mondays on a 1st of February: 2027, then 2038.
+        ("0 0 */31 2 1", 1_801_440_000, 2_148_595_200),
+    ])
+    func `A date that must be a certain weekday is found, however rare`(text: String, after: Int64, expected: Int64) throws {
+        #expect(try Self.next(text, after: after) == expected)
+    }
+
+    @Test func `Behind the last minute that a timestamp holds there is no time`() throws {
+        let last = Timestamp(microseconds: Int64.max / 60_000_000 * 60_000_000)
+        let minutes = try Cron("* * * * *")
+        #expect(minutes.next(after: Timestamp(microseconds: last.microseconds - 1)) == last)
+        for time in [last, Timestamp(microseconds: .max)] {
+            #expect(minutes.next(after: time) == nil)
+            #expect(Cron.weekly(weekday: 1).next(after: time) == nil)
+        }
+    }
+
+    @Test func `Before everything the first time is the first minute that a timestamp holds`() throws {
+        let first = Timestamp(microseconds: Int64.min / 60_000_000 * 60_000_000)
+        #expect(try Cron("* * * * *").next(after: Timestamp(microseconds: .min)) == first)
+        #expect(try Cron("0 0 30 2 *").next(after: Timestamp(microseconds: .min)) == nil)
     }
 
     @Test func `A text of too few fields is told so`() {

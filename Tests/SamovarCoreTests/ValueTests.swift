@@ -26,6 +26,10 @@ import Testing
         #expect(Duration.milliseconds(-1_500).microseconds == -1_500_000)
         #expect(Duration.seconds(Int64.max).microseconds == .max)
         #expect(Duration.seconds(Int64.min).microseconds == .min)
+        #expect((Duration.seconds(Int64.max) * 3).microseconds == .max, "more seconds than fit")
+        #expect((Duration.seconds(Int64.min) * 3).microseconds == .min)
+        #expect(Duration.microseconds(Int64.max - 1).microseconds == .max - 1)
+        #expect(Duration.microseconds(Int64.min + 1).microseconds == .min + 1)
         #expect(Duration.microseconds(Int64.max).microseconds == .max)
         #expect(Duration.microseconds(Int64.min).microseconds == .min)
     }

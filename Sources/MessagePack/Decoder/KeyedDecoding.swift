@@ -63,6 +63,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func superDecoder() throws -> any Decoder {
         try place.with { session, node in
             guard let found = try node.pointee.find(PathKey.super.stringValue) else { throw node.pointee.missing(PathKey.super) }
+            node.pointee.allow(SuperKey.self)
             return session.place(of: session.child(of: node, at: found.value, step: .key(PathKey.self, at: found.key)))
         }
     }
@@ -105,4 +106,9 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         let found = try move(node, to: key)
         return session.child(of: node, at: found.value, step: .key(Key.self, at: found.key))
     }
+}
+
+/// The key of a superclass's value as a type of keys that has no other: a ``PathKey`` may be anything.
+private enum SuperKey: CodingKey {
+    case `super`
 }

@@ -58,8 +58,9 @@ public struct Retry: Hashable, Sendable {
         guard failures < attempts else { return nil }
         let limit = Double(max(0, maximum.microseconds))
         var pause = min(Double(max(0, first.microseconds)), limit)
-        var remaining = failures - 1
-        while remaining > 0, pause < limit, factor > 1 {
+        var remaining = max(1, failures) - 1
+        // Nothing grows from no pause, and zero times infinity is no number.
+        while remaining > 0, pause > 0, pause < limit, factor > 1 {
             pause = min(pause * factor, limit)
             remaining -= 1
         }

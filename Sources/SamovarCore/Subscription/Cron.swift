@@ -63,15 +63,17 @@ public struct Cron: Hashable, Sendable {
         isEitherDay = false
     }
 
-    /// The first time after `time`; nil if the calendar has none, such as a 30th of February.
+    /// The first time after `time`; nil if the calendar has none, such as a 30th of February, or none that a ``Timestamp`` can
+    /// hold.
     public func next(after time: Timestamp) -> Timestamp? {
         let minute = Self.floorDivided(time.microseconds, 60_000_000) + 1
         var day = Self.floorDivided(minute, 1_440)
         var earliest = Int(minute - day * 1_440)
-        // A day of the month and a month that meet at all meet within eight years, leap years and centuries included.
-        for _ in 0..<(366 * 8 + 2) {
+        // A date and a weekday that meet at all meet within forty years: so long is it for a leap day over a century without one.
+        for _ in 0..<(366 * 40 + 2) {
             if fits(day: day), let minuteOfDay = firstMinute(from: earliest) {
-                return Timestamp(microseconds: (day * 1_440 + Int64(minuteOfDay)) * 60_000_000)
+                let found = (day * 1_440 + Int64(minuteOfDay)).multipliedReportingOverflow(by: 60_000_000)
+                return found.overflow ? nil : Timestamp(microseconds: found.partialValue)
             }
             day += 1
             earliest = 0
@@ -109,7 +111,7 @@ public struct Cron: Hashable, Sendable {
         return (month < 10 ? month + 3 : month - 9, dayOfYear - (153 * month + 2) / 5 + 1)
     }
 
-    private static func floorDivided(_ a: Int64, _ b: Int64) -> Int64 { a >= 0 ? a / b : -((b - 1 - a) / b) }
+    private static func floorDivided(_ a: Int64, _ b: Int64) -> Int64 { a / b - (a % b < 0 ? 1 : 0) }
 
     private static func modulo(_ a: Int64, _ b: Int64) -> Int64 { a - floorDivided(a, b) * b }
 

@@ -47,8 +47,10 @@ public struct Schedule: Hashable, Sendable {
         guard missed != .all, due < now else { return due }
         switch rule {
         case .every(let interval):
-            let step = max(interval, Self.shortest).microseconds
-            return Timestamp(microseconds: due.microseconds + (now.microseconds - due.microseconds) / step * step)
+            let step = UInt64(max(interval, Self.shortest).microseconds)
+            // What lies between two times may be more than a signed number holds.
+            let past = UInt64(bitPattern: now.microseconds) &- UInt64(bitPattern: due.microseconds)
+            return Timestamp(microseconds: due.microseconds &+ Int64(bitPattern: past / step * step))
         case .at: return due
         case .cron(let cron):
             var latest = due

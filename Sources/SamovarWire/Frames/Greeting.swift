@@ -22,7 +22,7 @@ public struct Hello: Equatable, Sendable {
     public var start: Int
     /// Whether the peer reads a ``TurnProof`` at the end of the frames that may have one; a flag of the header.
     public var takesProofs: Bool
-    /// How often this peer has said HELLO, this time included; the header's number. A HELLO that overtook a newer one, on another
+    /// Which HELLO of this peer it is; the header's number, which rises with each. A HELLO that a newer one has overtaken, on another
     /// socket of the same peer, is known by it.
     public var epoch: Int
     /// Whether a client keeps its inputs over its own death, so that its session is worth keeping for long.
@@ -131,7 +131,7 @@ public struct PeerError: Error, Equatable, Sendable, CustomStringConvertible {
         case unknownPeer = 3
         /// The session was closed or has expired: what is unanswered stays unknown.
         case sessionExpired = 4
-        /// Not now: the store is full, busy or about to stop. Nothing was taken.
+        /// Not now: the store is full, busy or about to stop. Nothing of the frame was taken, or only its beginning.
         case retryLater = 5
         /// Send again from the number in `expected`.
         case resync = 6

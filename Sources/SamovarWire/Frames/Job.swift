@@ -78,9 +78,15 @@ public struct JobTask: Equatable, Sendable {
         writer.writeShort(8) { writeHead(to: &$0, effect: effect, lease: lease, token: token, attempt: attempt) }
         writer.write(terms.instance)
         writer.write(terms.queue.name)
-        if let timeout = terms.timeout { writer.write(timeout.microseconds / 1_000) } else { writer.writeNil() }
+        if let timeout = terms.timeout { writer.write(wholeMilliseconds(timeout)) } else { writer.writeNil() }
         writer.writeOptional(terms.resume)
         writer.writeBinary(payload)
+    }
+
+    /// Rounded up: a job with a limit of nothing is stopped as it begins. As many as can be read at most.
+    private static func wholeMilliseconds(_ timeout: Duration) -> Int64 {
+        let (whole, rest) = timeout.microseconds.quotientAndRemainder(dividingBy: 1_000)
+        return timeout > .zero ? min(max(1, rest > 0 ? whole + 1 : whole), Int64.max / 1_000) : whole
     }
 
     /// Eight values.

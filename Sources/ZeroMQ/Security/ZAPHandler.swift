@@ -1,5 +1,4 @@
 import Dispatch
-import Foundation
 import Synchronization
 
 /// The thread that answers libzmq for all authenticators of a context.
@@ -43,7 +42,7 @@ final class ZAPHandler: Sendable {
         stop = try Wakeup()
         let begun = DispatchSemaphore(value: 0)
         let failure = Failure()
-        let thread = Thread { [self] in
+        try SystemThread.start("samovar-keys") { [self] in
             defer { ended.signal() }
             do throws(ZeroMQError) {
                 var socket = try Self.bound(context)
@@ -57,8 +56,6 @@ final class ZAPHandler: Sendable {
                 begun.signal()
             }
         }
-        thread.name = "samovar-keys"
-        thread.start()
         begun.wait()
         if let error = failure.error.withLock(\.self) { throw error }
     }

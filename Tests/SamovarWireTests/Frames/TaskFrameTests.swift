@@ -42,6 +42,18 @@ import Testing
         #expect(read[0] != Self.task(1, queue: "mail") && read[0] != Self.task(1, timeout: .zero))
     }
 
+    @Test(
+        arguments: [
+            (.zero, .zero), (.nanoseconds(1), .milliseconds(1)), (.microseconds(1), .milliseconds(1)),
+            (.microseconds(999), .milliseconds(1)), (.milliseconds(1), .milliseconds(1)), (.microseconds(1_001), .milliseconds(2)),
+            (.seconds(Int64.max), .milliseconds(Int64.max / 1_000)), (.microseconds(-1_500), .milliseconds(-1)),
+        ] as [(Duration, Duration)])
+    func `A timeout is told in whole milliseconds, rounded up, so that a short one is not none`(
+        _ timeout: Duration, _ told: Duration
+    ) throws {
+        #expect(try Self.read([Self.task(1, timeout: timeout)]).map(\.timeout) == [told])
+    }
+
     @Test func `A frame without tasks is read`() throws {
         #expect(try Self.read([]).isEmpty)
     }
