@@ -21,14 +21,17 @@ extension ClientMachine {
 
     private mutating func request(_ frame: Frame, _ now: Timestamp) throws(SubmitError) -> [Action] {
         try requireRoomForRequest()
-        requests.add(frame)
-        return ask(frame, now)
+        let asked = requests.add(frame)
+        return ask(asked, now)
     }
 
     func requireRoomForRequest() throws(SubmitError) {
         guard state == .open else { throw .closed }
-        guard requests.count < settings.requests else { throw .backlogFull }
+        guard hasRoomForRequest else { throw .backlogFull }
     }
+
+    /// Another request would be taken; else it would after the answer to one that is open.
+    public var hasRoomForRequest: Bool { state == .open && requests.count < settings.requests }
 
     mutating func ask(_ frame: Frame, _ now: Timestamp) -> [Action] {
         guard connection.isWelcomed else { return [] }

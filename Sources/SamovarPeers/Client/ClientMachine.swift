@@ -104,6 +104,8 @@ public struct ClientMachine: ~Copyable {
 
     /// The number of the newest input.
     public var submitted: Int { base + backlog.next - 1 }
+    /// The store has another timeline than when this input was submitted, so the turn of its outcome means nothing there.
+    public func isOfEarlierTimeline(_ sequence: Int) -> Bool { state == .open && sequence <= base }
     /// Inputs without an outcome.
     public var unanswered: Int { backlog.count }
 
@@ -310,8 +312,10 @@ extension ClientMachine {
             }
         case .view(let instance, let turn, let bytes):
             connection.hasTold(of: turn)
+            let asked = requests.viewRequest(of: instance)
             guard requests.viewed(instance, turn) else { break }
             actions.append(.view(instance: instance, turn: turn, bytes: bytes))
+            if let next = requests.viewRequest(of: instance), next != asked { actions += ask(next, now) }
         case .outputs(let page): answered(.outputs(page), &actions)
         case .views(let page): answered(.views(page), &actions)
         case .error(let error): resync(error.expected, &actions)

@@ -24,8 +24,9 @@ public enum Page: Equatable, Sendable {
 /// WELCOME, and every few seconds.
 struct ClientRequests {
     private var turns: Set<Int> = []
-    /// The turn that the asked view must have at least.
-    private var views: [Instance: Int] = [:]
+    /// The turns that the asked views must have at least. For a store, the newest request for a view stands for those before it;
+    /// so only the least of these is asked for, and the next one when that is answered.
+    private var views: [Instance: Set<Int>] = [:]
     /// In the order in which they were asked.
     private var pages: [(request: PageRequest, instance: Instance)] = []
     private var due: Timestamp?
@@ -33,13 +34,18 @@ struct ClientRequests {
     /// When all of it is asked again; nil for never.
     var repeatAt: Timestamp? { count == 0 ? nil : due }
 
-    var count: Int { turns.count + views.count + pages.count }
+    var count: Int { turns.count + views.values.reduce(0) { $0 + $1.count } + pages.count }
 
     /// The requests, in a fixed order.
     var frames: [Frame] {
         turns.sorted().map { .settle(turn: $0) }
-            + views.sorted { $0.key < $1.key }.map { .viewRequest(instance: $0.key, atLeast: $0.value) }
+            + views.keys.sorted().compactMap { viewRequest(of: $0) }
             + pages.map { Self.frame($0.request, $0.instance) }
+    }
+
+    /// What is asked of this instance's views; nil for nothing.
+    func viewRequest(of instance: Instance) -> Frame? {
+        views[instance]?.min().map { .viewRequest(instance: instance, atLeast: $0) }
     }
 
     static func frame(_ request: PageRequest, _ instance: Instance) -> Frame {
@@ -85,13 +91,18 @@ struct ClientRequests {
         return dropped
     }
 
-    mutating func add(_ frame: Frame) {
+    /// - Returns: what is to be asked for it.
+    @discardableResult
+    mutating func add(_ frame: Frame) -> Frame {
         if count == 0 { due = nil }
         switch frame {
         case .settle(let turn): turns.insert(turn)
-        case .viewRequest(let instance, let turn): views[instance] = max(turn, views[instance] ?? turn)
+        case .viewRequest(let instance, let turn):
+            views[instance, default: []].insert(turn)
+            return viewRequest(of: instance) ?? frame
         default: break
         }
+        return frame
     }
 
     var isWaitingForView: Bool { !views.isEmpty }
@@ -106,7 +117,8 @@ struct ClientRequests {
     /// False if nobody asked. An older view than asked for is shown, and still waited for.
     mutating func viewed(_ instance: Instance, _ turn: Int) -> Bool {
         guard let wanted = views[instance] else { return false }
-        if turn >= wanted { views[instance] = nil }
+        let left = wanted.filter { $0 > turn }
+        views[instance] = left.isEmpty ? nil : left
         return true
     }
 
@@ -123,7 +135,7 @@ struct ClientRequests {
     mutating func dropTurns() -> [Int] {
         defer {
             turns.removeAll()
-            for instance in views.keys { views[instance] = 0 }
+            for instance in views.keys { views[instance] = [0] }
         }
         return turns.sorted()
     }

@@ -10,7 +10,7 @@ public import SamovarWire
 ///
 /// | | subscribing | live | lost |
 /// |---|---|---|---|
-/// | ticked | 3 s (8 s with keys): reconnect | 3 s: stale, reconnect; subscribing | at `until`: reconnect |
+/// | ticked | 3 s (23 s with keys): reconnect | 3 s: stale, reconnect; subscribing | at `until`: reconnect |
 /// | VIEW by the SUB socket | live; shown if newer | shown if newer | – |
 /// | TICK | live; asks if behind | asks if behind; idle | – |
 /// | GOODBYE | lost | stale, lost | – |
@@ -64,25 +64,13 @@ public struct SubscriberMachine: ~Copyable {
         case lost(until: Timestamp)
     }
 
-    /// The view that is shown.
-    private struct Shown: Equatable {
-        let timeline: Timeline
-        let turn: Int
-    }
-
-    /// A view that the store has published and that is not here.
-    private struct Missing: Equatable {
-        let turn: Int
-        /// Whose turn that is: in another timeline it never comes.
-        let timeline: Timeline
-        let due: Timestamp
-    }
-
     private(set) var state = State.lost(until: Timestamp(microseconds: .min))
-    private var shown: Shown?
+    /// The view that is shown.
+    private var shown: (timeline: Timeline, turn: Int)?
     /// The timeline of the newest frame from the SUB socket.
     private var timeline = Timeline.zero
-    private var missing: Missing? = Missing(turn: 0, timeline: .zero, due: Timestamp(microseconds: .min))
+    /// A view that the store has published and that is not here. In another timeline than that of the turn it never comes.
+    private var missing: (turn: Int, timeline: Timeline, due: Timestamp)? = (0, .zero, Timestamp(microseconds: .min))
     /// No request before this time.
     private var nextRequest = Timestamp(microseconds: .min)
 
@@ -96,7 +84,7 @@ public struct SubscriberMachine: ~Copyable {
         self.instance = instance
         self.settings = settings
         self.random = random
-        attempts = Attempts(first: settings.firstPause, longest: settings.longestPause)
+        attempts = Attempts(first: settings.firstPause, longest: settings.longestPause, handshake: settings.handshake)
     }
 
     /// At how many places the store may be; the host says it as it learns it.
@@ -107,6 +95,9 @@ public struct SubscriberMachine: ~Copyable {
 
     /// The turn of the view that is shown.
     public var turn: Int? { shown?.turn }
+
+    /// What is shown is kept up to date, as `live` and `stale` tell.
+    public var isLive: Bool { if case .live = state { true } else { false } }
 
     /// When `ticked` is to be called at the latest.
     public var deadline: Timestamp {
@@ -208,7 +199,7 @@ extension SubscriberMachine {
 extension SubscriberMachine {
     private mutating func subscribe(_ now: Timestamp, _ actions: inout [Action]) {
         state = .subscribing(since: now)
-        attempts.begin()
+        attempts.begin(now)
         actions.append(.reconnect)
     }
 
@@ -224,7 +215,7 @@ extension SubscriberMachine {
         if let shown, shown.timeline != timeline {
             actions.append(.note("the timeline is \(timeline) and no more \(shown.timeline)"))
         }
-        shown = Shown(timeline: timeline, turn: turn)
+        shown = (timeline: timeline, turn: turn)
         if let wanted = missing, turn >= wanted.turn || timeline != wanted.timeline { missing = nil }
         actions.append(.show(turn: turn, bytes: bytes, timeline: timeline))
     }
@@ -232,11 +223,11 @@ extension SubscriberMachine {
     /// Compares the newest view of the store with the one that is shown.
     private mutating func compare(_ view: Int, idle: Bool, _ now: Timestamp, _ actions: inout [Action]) {
         guard let shown, shown.timeline == timeline else {
-            missing = Missing(turn: view, timeline: timeline, due: min(now, missing?.due ?? now))
+            missing = (turn: view, timeline: timeline, due: min(now, missing?.due ?? now))
             return
         }
         if view > shown.turn {
-            missing = Missing(turn: view, timeline: timeline, due: missing?.due ?? now + settings.patience)
+            missing = (turn: view, timeline: timeline, due: missing?.due ?? now + settings.patience)
             return
         }
         missing = nil
@@ -250,7 +241,7 @@ extension SubscriberMachine {
         case .subscribing: break
         case .live: actions += [.stale, .note(reason)]
         }
-        let (pause, refusal) = attempts.fail(&random)
+        let (pause, refusal) = attempts.fail(now, &random)
         state = .lost(until: now + pause)
         if refusal != nil { actions.append(.checkKey) }
     }

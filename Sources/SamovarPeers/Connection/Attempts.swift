@@ -5,6 +5,10 @@ import SamovarCore
 /// The idea: a store that has moved is found within one round over the places, and one that is away is not hammered. A pause also comes
 /// after a success, before the first attempt: peers that lost a store together do not come back together, wherever it is. What a place
 /// says of when to come again holds for the pause, and does not keep the others from being tried.
+///
+/// With keys, an attempt keeps a store busy, and one that has failed after seconds was one of too many. The pause may be as long as the
+/// shortest attempt before it took: else all who have failed are back at once, and nobody of a crowd gets in. Where one place refuses at once,
+/// another that says nothing is away, and not busy.
 struct Attempts: Equatable {
     /// How many there are, as far as is known; at least 1.
     var places = 1
@@ -21,18 +25,29 @@ struct Attempts: Equatable {
     /// The next attempt with another key has to wait, too.
     private var hasHurried = false
     private var backoff: Backoff
+    /// When the attempt that goes on has begun; nil if there is none.
+    private var began: Timestamp?
+    /// How long the shortest attempt took since the last pause or success.
+    private var shortest: Duration?
+    private let isKeyed: Bool
 
-    init(first: Duration, longest: Duration) {
+    /// - Parameter handshake: how long an attempt waits for the handshake of keys; zero without.
+    init(first: Duration, longest: Duration, handshake: Duration) {
         backoff = Backoff(first: first, maximum: longest)
+        isKeyed = handshake > .zero
     }
 
     /// Nothing was tried since the last pause or success.
     var isPausing: Bool { count == 0 }
 
-    mutating func begin() { count += 1 }
+    mutating func begin(_ now: Timestamp) {
+        count += 1
+        began = now
+    }
 
     mutating func succeed() {
         startOver()
+        began = nil
         hasHurried = false
         backoff.reset()
     }
@@ -53,9 +68,13 @@ struct Attempts: Equatable {
     /// The attempt has failed, or the connection is lost.
     ///
     /// - Returns: how long to wait for the next attempt; and after the last place, why our key was not taken, if it was not.
-    mutating func fail(atLeast asked: Duration = .zero, _ random: inout Random) -> (pause: Duration, refusal: String?) {
+    mutating func fail(
+        atLeast asked: Duration = .zero, _ now: Timestamp, _ random: inout Random
+    ) -> (pause: Duration, refusal: String?) {
         wait = max(wait, asked)
+        if let began = began.take() { shortest = min(shortest ?? now - began, now - began) }
         if count > 0, count < places { return (.zero, nil) }
+        if let shortest, isKeyed { backoff.rise(to: shortest) }
         let refused = refusal
         var pause = wait + backoff.next(&random)
         // A key is not good again within a moment.
@@ -68,6 +87,7 @@ struct Attempts: Equatable {
         count = 0
         wait = .zero
         refusal = nil
+        shortest = nil
     }
 }
 
@@ -95,6 +115,11 @@ struct Backoff: Equatable {
         let pause = Duration.microseconds(Int64.random(in: 0...max(0, ceiling.microseconds), using: &random))
         ceiling = min(ceiling < first * Self.gentleRise ? ceiling + first / 2 : ceiling * 2, maximum)
         return pause
+    }
+
+    /// The ceiling is at least this high.
+    mutating func rise(to height: Duration) {
+        ceiling = min(max(ceiling, height), maximum)
     }
 
     /// Between half and the whole of the longest pause.

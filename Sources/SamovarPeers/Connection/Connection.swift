@@ -45,7 +45,7 @@ struct Connection: ~Copyable {
     /// The timeline of the newest WELCOME; zero before the first.
     private(set) var timeline = Timeline.zero
     private(set) var silence: Duration
-    /// How often HELLO was said, this time included.
+    /// Of the newest HELLO: one more than of the one before.
     private(set) var epoch: Int
     /// The newest turn that the store told of, in its timeline.
     private(set) var witness: Int
@@ -92,7 +92,7 @@ struct Connection: ~Copyable {
         self.random = random
         silence = settings.silence
         patience = settings.greeting
-        attempts = Attempts(first: settings.firstPause, longest: settings.longestPause)
+        attempts = Attempts(first: settings.firstPause, longest: settings.longestPause, handshake: settings.handshake)
     }
 
     var isWelcomed: Bool {
@@ -141,7 +141,7 @@ struct Connection: ~Copyable {
             return now >= sent + settings.pingAfter ? .ping : .none
         case .lost(let until):
             guard now >= until else { return .none }
-            attempts.begin()
+            attempts.begin(now)
             greet(now)
             return .open
         case .closed:
@@ -300,7 +300,7 @@ struct Connection: ~Copyable {
 
     private mutating func lose(_ loss: Loss, _ now: Timestamp, atLeast wait: Duration = .zero) -> Action {
         if case .keyRefused(let text) = loss { attempts.refuse(text) }
-        let (pause, refusal) = attempts.fail(atLeast: wait, &random)
+        let (pause, refusal) = attempts.fail(atLeast: wait, now, &random)
         state = .lost(until: now + pause)
         if let refusal {
             self.refusal = refusal
@@ -340,6 +340,7 @@ public struct ConnectionSettings: Equatable, Sendable {
     /// Clients are many.
     public static let client = ConnectionSettings(longestPause: .seconds(10))
     /// With keys, a handshake costs a store half a millisecond of a processor: seconds, if a crowd comes back. Who goes away meanwhile has
-    /// kept it busy for nothing, and begins again behind all others. It has as long as libzmq gives it.
-    public static let keyedClient = ConnectionSettings(handshake: .seconds(5), longestPause: .seconds(10))
+    /// kept it busy for nothing, and begins again behind all others. So it has as long as a thousand connections, which the system
+    /// keeps for a store, wait to be taken by one that takes fifty in a second.
+    public static let keyedClient = ConnectionSettings(handshake: .seconds(20), longestPause: .seconds(10))
 }

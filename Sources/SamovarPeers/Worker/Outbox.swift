@@ -1,6 +1,6 @@
 import DequeModule
 import SamovarCore
-import SamovarWire
+package import SamovarWire
 
 /// The answers of a worker that the store has not acknowledged, and before each of them what its job has streamed.
 ///
@@ -213,7 +213,7 @@ extension JobResult.Answer {
     }
 
     /// What the store is told instead, if it cannot take this answer.
-    func replacement(limit: Int) -> Self? {
+    package func replacement(limit: Int) -> Self? {
         switch self {
         case .done(let messages):
             let bytes = messages.bytes

@@ -16,7 +16,9 @@ extension WorkerMachine {
         public var answerBytes = 4 << 20
         /// A frame of several answers.
         public var frameBytes = 1 << 20
-        /// The least time between two frames that tell of progress.
+        /// Reports in a frame that tells of progress. One has less than a kilobyte.
+        public var frameReports = 1_000
+        /// The least time from the frames that tell of progress to the next ones.
         public var progressInterval = Duration.milliseconds(250)
 
         public static let standard = Settings()

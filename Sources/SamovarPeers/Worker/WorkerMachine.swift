@@ -23,7 +23,7 @@ public import SamovarWire
 /// | STREAMED | what was streamed is forgotten, there is room for more | the same | the same | – |
 /// | streamed | kept, to be sent at once | the same | the same, if still wanted | – |
 /// | finished | answer kept, the next task starts | answer kept | answer kept | – |
-/// | ticked | jobs out of time: cancel, answered | the same; at `until`: cancelled, `returned`, leaving | at `until`: goodbye, stop | – |
+/// | ticked | out of time: cancel, answered | the same; at a checkpoint: `returned`; at `until` all, leaving | at `until`: goodbye, stop | – |
 /// | drain | DRAIN; waiting tasks, and those with a checkpoint, answered `returned`, draining | – | – | – |
 /// | flush | RESULT with all new answers, or CREDIT | RESULT | RESULT | – |
 /// | refused | all jobs cancelled, stopped | the same | the same | – |
@@ -66,15 +66,16 @@ public struct WorkerMachine: ~Copyable {
     ///   - offer: the worker's identity, slots and queues; what it is running is the machine's to say.
     ///   - schema: the program of the handlers.
     ///   - readAhead: tasks that may wait beside the running ones: what the worker finishes in 10 ms, 0 for long jobs.
+    ///   - epoch: a number beyond all that a process with the same identity may have used in its HELLOs.
     ///   - random: seeds the pauses between connections.
     public init(
-        _ offer: WorkerOffer, schema: Schema?, readAhead: Int = 0, settings: Settings = .standard, random: Random
+        _ offer: WorkerOffer, schema: Schema?, readAhead: Int = 0, epoch: Int = 0, settings: Settings = .standard, random: Random
     ) {
         self.offer = offer
         self.schema = schema
         self.settings = settings
         capacity = max(1, offer.slots) + max(0, readAhead)
-        connection = Connection(settings.connection, random: random)
+        connection = Connection(settings.connection, random: random, epoch: epoch)
         held = HeldJobs(slots: max(1, offer.slots))
         outbox = Outbox(limit: settings.frameBytes)
     }
@@ -117,8 +118,10 @@ extension WorkerMachine {
         var actions: [Action] = []
         switch state {
         case .draining(let until) where now >= until: leave(now, &actions)
+        // Those that have come to one since the drain began.
+        case .draining: actions += giveBackCheckpointed()
         case .leaving(let until) where now >= until: stop(now, &actions)
-        case .working, .draining, .leaving, .stopped: break
+        case .working, .leaving, .stopped: break
         }
         guard state != .stopped else { return actions }
         answerOverdue(now, &actions)
@@ -201,8 +204,11 @@ extension WorkerMachine {
         } else if granted {
             send(.credit(credit), now, &actions)
         }
-        let reports = takeProgress(now)
-        if !reports.isEmpty { send(.progress(reports), now, &actions) }
+        var reports = takeProgress(now)[...]
+        while !reports.isEmpty {
+            send(.progress(Array(reports.prefix(settings.frameReports))), now, &actions)
+            reports = reports.dropFirst(settings.frameReports)
+        }
         return actions
     }
 

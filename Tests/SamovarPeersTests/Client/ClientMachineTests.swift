@@ -581,6 +581,7 @@ import Testing
         let first = try machine.submit([1])
         let second = try machine.submit([2])
         #expect(first == 4 && second == 5 && machine.open == [4, 5])
+        #expect(machine.isOfEarlierTimeline(3) == true && machine.isOfEarlierTimeline(4) == false)
         #expect(machine.flush(now: at(0)) == [sent([1], confirmed: 0, of: abroad)])
         _ = machine.received(receipt([1], turn: 3, credit: 1, of: abroad), now: at(0))
         #expect(machine.flush(now: at(0)) == [.send(Envelope(.ping(1), timeline: abroad))])
@@ -601,6 +602,7 @@ import Testing
             #expect(end.contains(.unsettled(turn: 5, isRefused ? .refused("two") : .closed)))
             #expect(machine.deadline == nil && machine.unanswered == 0 && machine.open == [] && machine.submitted == 2)
             #expect(machine.ticked(now: at(100)) == [] && machine.flush(now: at(100)) == [])
+            #expect(machine.isOfEarlierTimeline(2) == false)
             #expect(throws: ClientMachine.SubmitError.closed) { try machine.settle(turn: 6, now: at(2)) }
             #expect(throws: ClientMachine.SubmitError.closed) { try machine.requestView(now: at(2)) }
         }
@@ -666,9 +668,31 @@ import Testing
     @Test func `A turn of another timeline would never come, so any view answers its request`() throws {
         var machine = welcomed()
         let asked = try machine.requestView(atLeast: 411, in: abroad, now: at(0))
+        let any = machine.received(Envelope(.view(instance: .main, turn: 9, bytes: [1]), timeline: home), now: at(0))
         let ours = try machine.requestView(atLeast: 12, in: home, now: at(0))
         #expect(asked == [send(.viewRequest(instance: .main, atLeast: 0))])
+        #expect(any == [.view(instance: .main, turn: 9, bytes: [1])])
         #expect(ours == [send(.viewRequest(instance: .main, atLeast: 12))])
+    }
+
+    @Test func `A view that is there does not wait for a newer one that is asked for too`() throws {
+        func request(_ turn: Int) -> ClientMachine.Action { send(.viewRequest(instance: .main, atLeast: turn)) }
+        var machine = welcomed()
+        let later = try machine.requestView(atLeast: 900, now: at(0))
+        let current = try machine.requestView(now: at(0))
+        let middle = try machine.requestView(atLeast: 12, now: at(0))
+        #expect(later == [request(900)])
+        #expect(current == [request(0)])
+        #expect(middle == [request(0)], "the store would take another one in its place")
+        _ = reconnect(&machine)
+        #expect(machine.received(welcome(), now: at(0)) == [.welcomed(head: 9, timeline: home), request(0)])
+        let steps: [(turn: Int, next: [ClientMachine.Action])] = [(9, [request(12)]), (11, []), (12, [request(900)]), (900, [])]
+        for (turn, next) in steps {
+            let actions = machine.received(Envelope(.view(instance: .main, turn: turn, bytes: [1]), timeline: home), now: at(0))
+            #expect(actions == [.view(instance: .main, turn: turn, bytes: [1])] + next)
+        }
+        let late = machine.received(Envelope(.view(instance: .main, turn: 901, bytes: [1]), timeline: home), now: at(0))
+        #expect(late == [])
     }
 
     @Test func `Requests wait for a connection and are repeated`() throws {

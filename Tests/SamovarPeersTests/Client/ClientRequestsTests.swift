@@ -53,11 +53,15 @@ import Testing
             ])
     }
 
-    @Test func `A view is waited for until it is as new as the newest that was asked for`() {
-        var requests = Self.asked(.viewRequest(instance: .main, atLeast: 12), .viewRequest(instance: .main, atLeast: 5))
-        #expect(requests.frames == [.viewRequest(instance: .main, atLeast: 12)])
+    @Test func `A view is waited for until it is as new as the newest that was asked for, and asked as the oldest that is left`() {
+        var requests = Self.asked(
+            .viewRequest(instance: .main, atLeast: 12), .viewRequest(instance: .main, atLeast: 5),
+            .viewRequest(instance: .main, atLeast: 14), .viewRequest(instance: .main, atLeast: 5))
+        #expect(requests.frames == [.viewRequest(instance: .main, atLeast: 5)] && requests.count == 3)
+        #expect(requests.viewed(.main, 4) && requests.frames == [.viewRequest(instance: .main, atLeast: 5)])
         #expect(requests.viewed(.main, 11) && requests.isWaitingForView && requests.repeatAt == at(6))
-        #expect(requests.viewed(.main, 12) && !requests.isWaitingForView)
+        #expect(requests.frames == [.viewRequest(instance: .main, atLeast: 12)] && requests.count == 2)
+        #expect(requests.viewed(.main, 14) && !requests.isWaitingForView && requests.count == 0)
     }
 
     @Test func `Turns end with their timeline, and of views any will do then`() {

@@ -70,6 +70,21 @@ import Testing
         #expect(backoff.next(&random) <= .milliseconds(100))
     }
 
+    @Test func `A ceiling that is to rise does, up to the maximum, and no pause lowers it`() {
+        var longest = [Duration.zero, .zero, .zero]
+        for seed in 1...500 as ClosedRange<UInt64> {
+            var random = Random(seed: seed)
+            var backoff = Backoff(first: .milliseconds(20), maximum: .seconds(10))
+            for (number, height) in [4, 1, 20].enumerated() {
+                backoff.rise(to: .seconds(height))
+                longest[number] = max(longest[number], backoff.next(&random))
+            }
+        }
+        for (pause, ceiling) in zip(longest, [4, 8, 10]) {
+            #expect(pause <= .seconds(ceiling) && pause > .seconds(ceiling) * 0.95)
+        }
+    }
+
     @Test func `A maximum below the first pause holds`() {
         var random = Random(seed: 1)
         var backoff = Backoff(first: .seconds(1), maximum: .zero)

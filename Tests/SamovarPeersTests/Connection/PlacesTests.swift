@@ -73,8 +73,46 @@ import Testing
 
     @Test func `With a key the handshake has its time before HELLO has its own, unless there is another place to try`() {
         #expect(waits(.client, places: 1) == [.seconds(1), .seconds(2), .seconds(4), .seconds(6)])
-        #expect(waits(.keyedClient, places: 1) == [.seconds(6), .seconds(7), .seconds(9), .seconds(11)])
+        #expect(waits(.keyedClient, places: 1) == [.seconds(21), .seconds(22), .seconds(24), .seconds(26)])
         #expect(waits(.keyedClient, places: 2) == waits(.client, places: 2))
+    }
+
+    /// The longest of many pauses after an attempt that was lost so many seconds after it began.
+    private func longestPause(_ settings: ConnectionSettings, after seconds: Double, isIn: Bool = false) -> Duration {
+        var longest = Duration.zero
+        for seed in 1...500 as ClosedRange<UInt64> {
+            var connection = Connection(settings, random: Random(seed: seed))
+            _ = connection.ticked(now: at(0))
+            if isIn { _ = connection.received(welcome, now: at(0)) }
+            _ = connection.disconnected(now: at(seconds))
+            longest = max(longest, (connection.deadline ?? at(seconds)) - at(seconds))
+        }
+        return longest
+    }
+
+    @Test func `With a key the pause after an attempt in vain may be as long as it took, and no other one`() {
+        let pause = longestPause(.keyedClient, after: 5)
+        #expect(pause <= .seconds(5) && pause > .seconds(4.5))
+        #expect(longestPause(.keyedClient, after: 0.001) <= .milliseconds(20), "nobody was there")
+        #expect(longestPause(.keyedClient, after: 5, isIn: true) <= .milliseconds(20))
+        #expect(longestPause(.client, after: 0.9) <= .milliseconds(20))
+    }
+
+    @Test func `Where one of two places refuses at once, the other one is away, and nobody waits for that`() {
+        for isFirst in [true, false] {
+            var longest = Duration.zero
+            for seed in 1...500 as ClosedRange<UInt64> {
+                var connection = Connection(.keyedClient, random: Random(seed: seed))
+                connection.places = 2
+                _ = connection.ticked(now: at(0))
+                _ = connection.disconnected(now: at(isFirst ? 5 : 0.001))
+                _ = connection.ticked(now: at(5))
+                _ = connection.disconnected(now: at(isFirst ? 5.001 : 10))
+                let now = at(isFirst ? 5.001 : 10)
+                longest = max(longest, (connection.deadline ?? now) - now)
+            }
+            #expect(longest > .zero && longest <= .milliseconds(20))
+        }
     }
 
     @Test func `HELLO waits twice as long when all places were tried, and not before`() {

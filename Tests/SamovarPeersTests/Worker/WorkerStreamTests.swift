@@ -99,6 +99,21 @@ import Testing
         #expect(sent == [Base.results([Base.result(1, .returned)], credit: 3)])
     }
 
+    @Test func `A worker that drains gives a job back when it comes to a checkpoint`() {
+        var machine = Self.running()
+        machine.streamed(Base.lease(1), index: 1, message: [1], checkpoint: nil)
+        _ = machine.flush(now: at(0))
+        _ = machine.drain(now: at(1))
+        let before = machine.ticked(now: at(1))
+        #expect(before == [])
+        machine.streamed(Base.lease(1), index: 2, message: [2], checkpoint: [7])
+        let ticked = machine.ticked(now: at(1))
+        #expect(ticked == [.cancel(Base.lease(1))])
+        machine.streamed(Base.lease(1), index: 3, message: [3], checkpoint: nil)
+        let sent = machine.flush(now: at(1))
+        #expect(sent == [Base.results([Self.streamed(1, 2, checkpoint: [7]), Base.result(1, .returned)], credit: 2)])
+    }
+
     @Test func `Progress is sent now and then, only the newest, and not that of jobs that have ended`() {
         var machine = Self.running(slots: 2, [1, 2])
         machine.progressed(Base.lease(1), JobProgress(fraction: 0.1))
@@ -121,6 +136,21 @@ import Testing
                         ProgressReport(
                             effect: EffectID(turn: 2, ordinal: 0), lease: Base.lease(2), progress: JobProgress(text: "two"))
                     ])))
+    }
+
+    @Test func `No part of what tells of progress is larger than a MiB, however many jobs there are`() throws {
+        let jobs = 10_000
+        var machine = Self.running(slots: jobs, Array(1...jobs))
+        let text = String(repeating: "🫖", count: JobProgress.textLimit)
+        for number in 1...jobs { machine.progressed(Base.lease(number), JobProgress(text: text)) }
+        let sent = machine.flush(now: at(0))
+        var told: [Lease] = []
+        for case .send(let envelope) in sent {
+            #expect(envelope.parts.allSatisfy { $0.count <= 1 << 20 })
+            guard case .progress(let reports) = envelope.frame else { continue }
+            told += reports.map(\.lease)
+        }
+        #expect(told == (1...jobs).map(Base.lease))
     }
 
     // MARK: The window
