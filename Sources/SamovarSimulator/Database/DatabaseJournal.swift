@@ -31,8 +31,6 @@ final class DatabaseJournal: FencedJournal {
     var epoch: Int { row.epoch }
     var first: Int { database.contents.trimmed + 1 }
     var last: Int { row.end.last }
-    /// Whether it has the journal, as far as it knows.
-    var isOwner: Bool { hasBegun && failure == nil }
 
     // MARK: Writing
 

@@ -69,6 +69,9 @@ struct Dispatcher {
         return counted.alone
     }
 
+    /// An effect has failed for good: opened again, it begins anew.
+    mutating func forgetLosses(of id: EffectID) { losses[id] = nil }
+
     // MARK: Effects
 
     /// Lets an open effect wait for its turn; without effect if it waits or runs already.
@@ -156,7 +159,7 @@ struct Dispatcher {
     /// A job that overran its timeout so far that its worker will not see to it; nil if there is none.
     mutating func popExpired(now: Timestamp) -> EffectID? { timeouts.popExpired(places, now: now) }
 
-    /// Tasks that waited for this turn or an earlier one have left.
+    /// Tasks that waited for this turn or an earlier one have left, and their time begins.
     mutating func left(through durable: Int, now: Timestamp) {
         departures.left(through: durable)
         timeouts.left(through: durable, places, now: now)
@@ -340,7 +343,10 @@ struct Dispatcher {
         let line = suspects.lazy.compactMap { ledger.open[$0]?.line }.first { line in
             lines.governor(of: line.queue)?.isReadySoon(now: now) != false && isServed(line)
         }
-        reserved = line.flatMap { line in workers.filter { !$0.value.isLeaving && $0.value.serves(line) }.keys.min() }
+        // One that runs a suspect gets nothing new anyway, and nobody knows for how long.
+        reserved = line.flatMap { line in
+            workers.filter { !$0.value.isLeaving && !$0.value.isIsolated && $0.value.serves(line) }.keys.min()
+        }
         lines.keepToken(of: line?.queue)
     }
 

@@ -17,17 +17,22 @@ extension EffectScheduler {
         if let holder = dispatcher.forget(effect) { cancel(holder) }
     }
 
+    /// Drops an effect that `update` has requeued though its source is not wanted any more; false for any other.
+    ///
+    /// By a record of its own: what requeues mean for the books is the same in every journal, and in those of builds that let such an effect run
+    /// its answers follow.
+    mutating func drop(abandoned effect: OpenEffect, now: Timestamp, _ turns: inout Turns) -> Bool {
+        guard turns.state.isAbandoned(effect) else { return false }
+        turns.write(.dropped(effect.id), now: now)
+        close(effect.id, as: .dropped, of: effect.queue)
+        return true
+    }
+
     /// A message of an effect was given up, and so the effect is dead.
     mutating func giveUp(_ effect: EffectID, in ledger: EffectLedger) {
         if let queue = ledger.dead[effect]?.effect.queue { dispatcher.meters.closed(queue, .failed) }
         withdraw(effect)
     }
-
-    /// The time of this round, for what is measured.
-    mutating func begin(round now: Timestamp) { dispatcher.meters.now = now }
-
-    /// The number of a queue in what is measured.
-    mutating func meter(of queue: Queue) -> Int { dispatcher.meters.number(of: queue) }
 
     /// The number of the queue of an open effect that no worker has.
     mutating func meter(ofUnheld effect: EffectID, in ledger: EffectLedger) -> Int {

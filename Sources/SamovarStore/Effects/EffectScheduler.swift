@@ -115,7 +115,7 @@ struct EffectScheduler {
             let opened = turns.state.ledger.changes.opened[index]
             // So it is with nearly all. A source may have been closed since, by what the state wanted then.
             if opened.isUsual, offer(usual: opened.id, now: now) { continue }
-            guard let effect = turns.state.ledger.open[opened.id] else { continue }
+            guard let effect = turns.state.ledger.open[opened.id], !drop(abandoned: effect, now: now, &turns) else { continue }
             limit(effect)
             offer(effect, in: turns.state.ledger, now: now)
         }
@@ -211,6 +211,7 @@ struct EffectScheduler {
     private mutating func fail(
         _ effect: OpenEffect, _ failure: Failure, now: Timestamp, _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
+        dispatcher.forgetLosses(of: effect.id)
         let call = ProgramCall.failure(effect.id)
         guard turns.mayTake(call) else { return turns.postpone(failure, of: effect.id) }
         out.note(.error, "effect \(effect.id) in queue \(effect.queue) \(failure)")
@@ -282,20 +283,6 @@ struct EffectScheduler {
         dispatcher.workers[offer.id]?.takesProofs = takesProofs
         if let worker = dispatcher.workers[offer.id] { watch.serve(worker) }
     }
-
-    mutating func heard(_ worker: WorkerID, credit: Int?, now: Timestamp) { dispatcher.heard(worker, credit: credit, now: now) }
-
-    mutating func note(_ report: ProgressReport, of worker: WorkerID) { dispatcher.note(report, of: worker) }
-
-    mutating func setLeaving(_ worker: WorkerID) { dispatcher.setLeaving(worker) }
-
-    /// Removes a worker; returns its jobs in the order in which it was given them.
-    mutating func leave(_ worker: WorkerID, as outcome: AttemptOutcome = .returned, answered: Set<EffectID> = []) -> [EffectID] {
-        dispatcher.leave(worker, as: outcome, answered: answered)
-    }
-
-    /// Tasks that waited for this turn or an earlier one have left, and their time begins.
-    mutating func left(through durable: Int, now: Timestamp) { dispatcher.left(through: durable, now: now) }
 
     /// Takes a worker's word that it holds a job, and tells whoever held it before; false if another worker holds a newer lease.
     mutating func adopt(_ effect: OpenEffect, _ claim: JobClaim, by worker: WorkerID, now: Timestamp) -> Bool {

@@ -42,6 +42,11 @@ struct Gate<Item> {
         return takeOpen()
     }
 
+    /// Takes out what shall not leave any more. It looks at all that wait.
+    mutating func removeAll(where isSuperfluous: (Item) -> Bool) {
+        waiting.removeAll { isSuperfluous($0.item) }
+    }
+
     private mutating func takeOpen() -> [Item] {
         guard !isHeld else { return [] }
         var items: [Item] = []

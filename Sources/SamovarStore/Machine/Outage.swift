@@ -9,58 +9,31 @@ enum Outage: Equatable {
     /// Another store may have the journal by now. Unlike with the others, nothing is told to anybody either.
     case leaseInDoubt
 
-    /// What is the matter, for whoever is refused.
-    var text: String {
+    /// What is the matter, for whoever is refused; until when, as the end of a sentence; the phase in `status`, and its field that
+    /// says since when; and what is noted when it begins and when it ends.
+    var words: (text: String, end: String, phase: String, field: String, beginning: String, ending: String) {
         switch self {
-        case .diskFull: "the disk of the store is full"
-        case .databaseAway: "the database of the store is away"
-        case .leaseInDoubt: "another store may have the journal"
-        }
-    }
-
-    /// Until when, as the end of a sentence.
-    var end: String {
-        switch self {
-        case .diskFull: "until there is space"
-        case .databaseAway: "until it is back"
-        case .leaseInDoubt: "until the lease shows that none has"
-        }
-    }
-
-    /// The phase in `status`.
-    var phase: String {
-        switch self {
-        case .diskFull: "disk full"
-        case .databaseAway: "database away"
-        case .leaseInDoubt: "lease in doubt"
-        }
-    }
-
-    /// The field of `status` that says since when.
-    var field: String {
-        switch self {
-        case .diskFull: "diskFull"
-        case .databaseAway: "databaseAway"
-        case .leaseInDoubt: "leaseInDoubt"
-        }
-    }
-
-    var beginning: Note {
-        switch self {
-        case .diskFull: Note(.error, "the disk is full: nothing is taken until there is space")
-        case .databaseAway: Note(.error, "the database is away: nothing is taken until it is back")
+        case .diskFull:
+            (
+                "the disk of the store is full", "until there is space", "disk full", "diskFull",
+                "the disk is full: nothing is taken until there is space", "there is space again: the store goes on"
+            )
+        case .databaseAway:
+            (
+                "the database of the store is away", "until it is back", "database away", "databaseAway",
+                "the database is away: nothing is taken until it is back", "the database is back: the store goes on"
+            )
         case .leaseInDoubt:
-            Note(.error, "the lease could not be renewed: until it is, nothing is taken or told, for another store may serve")
+            (
+                "another store may have the journal", "until the lease shows that none has", "lease in doubt", "leaseInDoubt",
+                "the lease could not be renewed: until it is, nothing is taken or told, for another store may serve",
+                "the lease is renewed again: the store goes on"
+            )
         }
     }
 
-    var ending: Note {
-        switch self {
-        case .diskFull: Note(.info, "there is space again: the store goes on")
-        case .databaseAway: Note(.info, "the database is back: the store goes on")
-        case .leaseInDoubt: Note(.info, "the lease is renewed again: the store goes on")
-        }
-    }
+    /// What to tell of an outage that began or ended.
+    func note(began: Bool) -> Note { began ? Note(.error, words.beginning) : Note(.info, words.ending) }
 }
 
 /// Outages of a journal, of which there may be two at once: its commits wait, and its lease is in doubt.
@@ -80,13 +53,13 @@ struct Outages {
         guard outage != journal?.outage else { return nil }
         let former = journal
         journal = outage.map { ($0, former?.since ?? now) }
-        return outage?.beginning ?? former?.outage.ending
+        return outage?.note(began: true) ?? former?.outage.note(began: false)
     }
 
     /// The lease is in doubt, or is not any more; the same.
     mutating func doubt(_ isInDoubt: Bool, now: Timestamp) -> Note? {
         guard isInDoubt != (doubt != nil) else { return nil }
         doubt = isInDoubt ? now : nil
-        return isInDoubt ? Outage.leaseInDoubt.beginning : Outage.leaseInDoubt.ending
+        return Outage.leaseInDoubt.note(began: isInDoubt)
     }
 }

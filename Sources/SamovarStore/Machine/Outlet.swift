@@ -156,10 +156,13 @@ struct Outlet {
         gone[route] = gate.newest
     }
 
-    /// Its peer is welcome, now or again.
+    /// Its peer is welcome, now or again. What still waits for a connection that was gone does not leave either: its peer has begun anew.
     mutating func open(_ route: Route) {
         if !closed.isEmpty { closed.remove(route) }
-        if !gone.isEmpty { gone[route] = nil }
+        guard !gone.isEmpty, gone.removeValue(forKey: route) != nil else { return }
+        gate.removeAll { action in
+            if case .send(let envelope, route) = action { envelope.kind != .error } else { false }
+        }
     }
 
     mutating func refuse(_ route: Route, _ reason: String, wait: Duration = .seconds(1)) {

@@ -1,7 +1,7 @@
 public import SamovarCore
 public import SamovarWire
 
-/// The sockets through which peers reach the store. Today the socket decides the role of a peer.
+/// The sockets through which peers reach the store. What a peer with a key may do there, the key says; see `Access`.
 public enum Listener: Int, Hashable, Sendable, CaseIterable {
     case front
     case work

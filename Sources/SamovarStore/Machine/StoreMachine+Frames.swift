@@ -10,7 +10,7 @@ extension StoreMachine {
     public mutating func received(_ parts: [[UInt8]], from route: Route, by identity: Identity = .local, now: Timestamp) {
         guard isRunning else { return sendOn(parts, from: route) }
         let now = time(now)
-        scheduler.begin(round: now)
+        scheduler.dispatcher.meters.now = now
         guard access.hears(identity, now: now) else { return }
         let envelope: Envelope
         do {
@@ -50,7 +50,7 @@ extension StoreMachine {
     /// A worker is dead, as its supervisor saw.
     public mutating func workerDied(_ id: WorkerID, _ evidence: String, now: Timestamp) {
         guard isRunning else { return }
-        scheduler.begin(round: time(now))
+        scheduler.dispatcher.meters.now = time(now)
         do throws(StopReason) {
             try workers.ended(id, evidence: evidence, now: time(now), &scheduler, &turns, &out)
         } catch {
@@ -63,7 +63,7 @@ extension StoreMachine {
     /// Between its last turn and the commit of that: who comes now gets no GOODBYE, and shall not wait for a WELCOME.
     private mutating func sendOn(_ parts: [[UInt8]], from route: Route) {
         // What is no frame is nobody's HELLO.
-        guard phase == .stopped, out.isWaiting, let envelope = try? Envelope(parts: parts), case .hello = envelope.frame else {
+        guard phase.isStopped, out.isWaiting, let envelope = try? Envelope(parts: parts), case .hello = envelope.frame else {
             return
         }
         out.refuse(route, "the store is about to stop", wait: .zero)
@@ -102,7 +102,7 @@ extension StoreMachine {
         switch frame {
         case .goodbye: return false
         case .ping: break
-        default: out.refuse(route, Outage.leaseInDoubt.text)
+        default: out.refuse(route, Outage.leaseInDoubt.words.text)
         }
         return true
     }
@@ -123,7 +123,7 @@ extension StoreMachine {
         _ hello: Hello, _ session: SessionID, of seen: Timeline, by identity: Identity, at route: Route, now: Timestamp
     ) throws(StopReason) {
         // What it has seen, the other store may have written.
-        guard !turns.isInDoubt else { return out.refuse(route, Outage.leaseInDoubt.text) }
+        guard !turns.isInDoubt else { return out.refuse(route, Outage.leaseInDoubt.words.text) }
         if let schema = hello.schema, schema != self.schema {
             return refuse("this store runs \(self.schema); the client is built for \(schema)", route)
         }
@@ -133,7 +133,7 @@ extension StoreMachine {
             // A client that is sent away is not silent: its session must be there when it comes again.
             clients.heard(session, now: now)
             // A WELCOME would wait at the gate, and the peer in silence.
-            return out.refuse(route, why.text)
+            return out.refuse(route, why.words.text)
         }
         let key = access.key(of: identity, now: now)
         clients.greet(hello, session, of: seen, by: identity, key, at: route, now: now, &readers, &turns, &out)
@@ -153,14 +153,16 @@ extension StoreMachine {
             return try greet(hello, offer, of: envelope.timeline, by: identity, at: route, now: now)
         }
         guard let id = known(envelope, at: route, by: identity, workers.connections) else { return }
-        if turns.isInDoubt, case .ping(let credit) = envelope.frame { return scheduler.heard(id, credit: credit, now: now) }
+        if turns.isInDoubt, case .ping(let credit) = envelope.frame {
+            return scheduler.dispatcher.heard(id, credit: credit, now: now)
+        }
         try workers.received(envelope.frame, from: id, at: route, now: now, &scheduler, &turns, &out)
     }
 
     private mutating func greet(
         _ hello: Hello, _ offer: WorkerOffer, of seen: Timeline, by identity: Identity, at route: Route, now: Timestamp
     ) throws(StopReason) {
-        guard !turns.isInDoubt else { return out.refuse(route, Outage.leaseInDoubt.text) }
+        guard !turns.isInDoubt else { return out.refuse(route, Outage.leaseInDoubt.words.text) }
         guard hello.schema == schema else {
             let what = hello.schema.map { "is built for \($0)" } ?? "names no program"
             let text = "this store runs \(schema); the worker \(what)"
@@ -175,9 +177,9 @@ extension StoreMachine {
         }
         if let why = turns.outage?.outage {
             // A worker that is sent away is not silent: its jobs must be there when it comes again.
-            scheduler.heard(offer.id, credit: nil, now: now)
+            scheduler.dispatcher.heard(offer.id, credit: nil, now: now)
             // A WELCOME would wait at the gate, and the peer in silence.
-            return out.refuse(route, why.text)
+            return out.refuse(route, why.words.text)
         }
         if let closing = closing(now: now) { return out.refuse(route, "the store is about to stop", wait: closing) }
         try workers.greet(hello, offer, of: seen, by: identity, sender, at: route, now: now, &scheduler, &turns, &out)
@@ -225,34 +227,32 @@ extension StoreMachine {
             return out.send(.reply(reply), to: route, floor: .none)
         }
         let reply = try reply(to: request, by: access.sender(identity), now: now)
+        // That it drains tells of no turn, and a store whose disk is full may end before another one is on disk.
+        if request.verb == "drain" { return out.send(.reply(reply), to: route, floor: .none) }
         if head > durable { waiting.answers[route] = (identity, head) }
         out.send(.reply(reply), to: route, floor: .turn(head))
     }
 
     private mutating func reply(to request: AdminRequest, by sender: Sender?, now: Timestamp) throws(StopReason) -> AdminReply {
         if let known = operators.known(request, by: sender, now: now) { return known }
-        let reply: AdminReply
-        do throws(AdminFailure) {
-            reply = AdminReply(id: request.id, value: try answer(request, by: sender, now: now))
-        } catch {
-            switch error {
-            case .refused(let refusal): reply = AdminReply(id: request.id, refusal: refusal.text)
-            case .stopped(let reason): throw reason
+        let reply =
+            switch try answer(request, by: sender, now: now) {
+            case .success(let value): AdminReply(id: request.id, value: value)
+            case .failure(let refusal): AdminReply(id: request.id, refusal: refusal.text)
             }
-        }
         operators.keep(reply, to: request, by: sender, now: now)
         return reply
     }
 
     private mutating func answer(
         _ request: AdminRequest, by sender: Sender?, now: Timestamp
-    ) throws(AdminFailure) -> MessagePackValue {
-        do throws(AdminRefusal) { try request.requireKnownArguments() } catch { throw .refused(error) }
+    ) throws(StopReason) -> Result<MessagePackValue, AdminRefusal> {
+        do throws(AdminRefusal) { try request.requireKnownArguments() } catch { return .failure(error) }
         switch request.verb {
-        case "status": return status(now: now)
+        case "status": return .success(status(now: now))
         case "drain":
             beginDrain(within: settings.drain, now: now)
-            return ["draining": true]
+            return .success(["draining": true])
         default:
             return try operators.answer(
                 request, by: sender, isServing: phase == .serving, started: clock.started, now: now, &scheduler, &turns, &out)

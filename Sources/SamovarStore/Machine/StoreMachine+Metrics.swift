@@ -57,8 +57,8 @@ extension StoreMachine {
     }
 
     private static let phases = [
-        "recovering", "serving", "draining", "stopped", Outage.diskFull.phase, Outage.databaseAway.phase,
-        Outage.leaseInDoubt.phase,
+        "recovering", "serving", "draining", "stopped", Outage.diskFull.words.phase, Outage.databaseAway.words.phase,
+        Outage.leaseInDoubt.words.phase,
     ]
 
     private func process(_ facts: ProcessFacts) -> [MetricFamily] {
@@ -169,17 +169,19 @@ extension StoreMachine {
             if count > 0 { states[number, default: [:]][state, default: 0] += count }
         }
         for line in scheduler.dispatcher.backlog(in: turns.state.ledger, now: now) {
-            let number = scheduler.meter(of: line.queue)
+            let number = scheduler.dispatcher.meters.number(of: line.queue)
             add(line.waiting, .waiting, number)
             add(line.running, .running, number)
         }
         for (queue, counts) in waitingElsewhere(now: now).sorted(by: { $0.key < $1.key }) {
-            let number = scheduler.meter(of: queue)
+            let number = scheduler.dispatcher.meters.number(of: queue)
             add(counts.delayed, .delayed, number)
             add(counts.behind, .behind, number)
         }
         let dead = turns.state.ledger.dead.values.reduce(into: [Queue: Int]()) { $0[$1.effect.queue, default: 0] += 1 }
-        for (queue, count) in dead.sorted(by: { $0.key < $1.key }) { add(count, .dead, scheduler.meter(of: queue)) }
+        for (queue, count) in dead.sorted(by: { $0.key < $1.key }) {
+            add(count, .dead, scheduler.dispatcher.meters.number(of: queue))
+        }
         return states
     }
 }

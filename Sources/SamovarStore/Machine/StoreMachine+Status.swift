@@ -9,8 +9,8 @@ extension StoreMachine {
     func status(in outage: Outage, since: Timestamp, now: Timestamp) -> MessagePackValue {
         .map(
             common(turns.durableFacts, now: now) + [
-                MessagePackPair(.string("\(outage.field)Since"), .instant(since)),
-                MessagePackPair(.string("\(outage.field)Seconds"), .number(Int((now - since).components.seconds))),
+                MessagePackPair(.string("\(outage.words.field)Since"), .instant(since)),
+                MessagePackPair(.string("\(outage.words.field)Seconds"), .number(Int((now - since).components.seconds))),
                 MessagePackPair("workers", .number(scheduler.dispatcher.workers.count)),
             ])
     }
@@ -43,7 +43,7 @@ extension StoreMachine {
         let outage = turns.outage
         return switch phase {
         case .recovering: "recovering"
-        case .serving: outage?.outage.phase ?? "serving"
+        case .serving: outage?.outage.words.phase ?? "serving"
         case .draining: "draining"
         case .stopped: "stopped"
         }

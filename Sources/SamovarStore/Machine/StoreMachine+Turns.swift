@@ -12,7 +12,7 @@ extension StoreMachine {
         guard isRunning, !turns.isInDoubt else { return }
         let now = time(now)
         defer { digests.saw(turns.head, now: now) }
-        scheduler.begin(round: now)
+        scheduler.dispatcher.meters.now = now
         expireKeys(now: now)
         followers.expire(after: settings.followedFor, now: now)
         tickIfDue(now: now)
@@ -64,8 +64,8 @@ extension StoreMachine {
 
     /// Sends what the round gave and closes a batch. Effects before answers, as a peer may rely on.
     public mutating func flush(now: Timestamp) {
-        guard isRunning else { return }
         let now = time(now)
+        guard isRunning else { return endIfHeldUp(now: now) }
         if turns.isInDoubt {
             closeBatch(now: now)
             return finishDrain(now: now)
@@ -98,7 +98,7 @@ extension StoreMachine {
         turns.committed(through: turn, now: now)
         out.committed(through: turn)
         if !waiting.answers.isEmpty { waiting.answers = waiting.answers.filter { $0.value.floor > turn } }
-        if !turns.isInDoubt { scheduler.left(through: turn, now: now) }
+        if !turns.isInDoubt { scheduler.dispatcher.left(through: turn, now: now) }
         if isRunning { closeBatch(now: now) }
     }
 
@@ -183,7 +183,7 @@ extension StoreMachine {
         }
         // The commit that waits will not come; nobody has heard of its turns, so their peers will send again.
         guard !isHeldUp else { return stop(.drained, now: now) }
-        phase = .stopped
+        phase = .stopped(until: end)
         turns.forgetWhatIsOff()
         let batch = turns.takeLastBatch()
         if !batch.isEmpty { out.emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none) }
@@ -193,5 +193,11 @@ extension StoreMachine {
         }
         out.publish(.goodbye, of: .main, floor: .turn(head))
         out.emit(.stop(.drained), floor: .turn(head))
+    }
+
+    /// The last commit is the first to find the journal held up. It is waited for no longer than anything else of a drain.
+    private mutating func endIfHeldUp(now: Timestamp) {
+        guard case .stopped(let deadline?) = phase, turns.outage != nil, now >= deadline else { return }
+        stop(.drained, now: now)
     }
 }

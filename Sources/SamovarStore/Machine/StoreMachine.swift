@@ -18,13 +18,16 @@ public import SamovarWire
 /// | recovering | – | – | – | – | – |
 /// | serving | inbox | inbox | opens the gate | liveness, views, timers | draining |
 /// | draining | retry later | inbox | opens the gate | liveness; ends at the deadline | – |
-/// | stopped | – | – | – | – | – |
+/// | stopped | – | – | opens the gate | ends at the deadline of the drain, if the last commit is held up | – |
 public struct StoreMachine: ~Copyable {
     enum Phase: Equatable {
         case recovering
         case serving
         case draining(until: Timestamp)
-        case stopped
+        /// - Parameter deadline: of the drain, whose last turns are with the journal.
+        case stopped(until: Timestamp?)
+
+        var isStopped: Bool { if case .stopped = self { true } else { false } }
     }
 
     let settings: StoreSettings
@@ -94,12 +97,12 @@ public struct StoreMachine: ~Copyable {
     public var schema: Schema { turns.state.engine.schema }
     /// The seed of the timeline in MessagePack; empty before the first start.
     public var seed: [UInt8] { turns.state.seed }
-    public var isStopped: Bool { phase == .stopped }
-    var isRunning: Bool { phase != .stopped && phase != .recovering }
+    public var isStopped: Bool { phase.isStopped }
+    var isRunning: Bool { !phase.isStopped && phase != .recovering }
 
     /// Whether `advance` has more to do without any further event.
     public var hasWork: Bool {
-        phase != .stopped && turns.canTake
+        !phase.isStopped && turns.canTake
             && (!workers.answers.isEmpty || scheduler.isOverdue || scheduler.hasOverLimit
                 || turns.quarantine.firstPostponed != nil || !firings.isEmpty
                 || (phase == .serving && clients.inbox.count > 0))
@@ -178,7 +181,7 @@ public struct StoreMachine: ~Copyable {
         guard isRunning, suspicion == nil else { return }
         let now = time(now)
         turns.leaseIsInDoubt(isInDoubt, now: now, &out)
-        if !isInDoubt { scheduler.left(through: out.durable, now: now) }
+        if !isInDoubt { scheduler.dispatcher.left(through: out.durable, now: now) }
     }
 
     /// The host has sent a renewal of the lease.
@@ -191,7 +194,7 @@ public struct StoreMachine: ~Copyable {
     }
 
     private mutating func end(_ reason: StopReason) {
-        phase = .stopped
+        phase = .stopped(until: nil)
         out.emit(.stop(reason), floor: .none)
     }
 

@@ -117,6 +117,8 @@ public struct StoreSettings: Equatable, Sendable {
     public var reportedEffects = 100_000
     /// Requests that wait for a turn or for an effect to close.
     public var waiters = 10_000
+    /// Those of one connection among them: as many as a client keeps open.
+    public var waitersOfClient = 4_096
 
     public init() {}
 

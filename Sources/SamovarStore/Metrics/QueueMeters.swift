@@ -22,7 +22,7 @@ enum ClosingOutcome: Int, CaseIterable {
     /// For good, whether the program made a message of it or it is dead.
     case failed
     case cancelled
-    /// By an operator.
+    /// By an operator, or because it was requeued and is of a source that is not wanted any more.
     case dropped
 
     var name: String { "\(self)" }

@@ -27,23 +27,23 @@ extension Operators {
     mutating func change(
         _ request: AdminRequest, by sender: Sender?, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
         _ out: inout Outlet
-    ) throws(AdminFailure) -> MessagePackValue {
+    ) throws(StopReason) -> Result<MessagePackValue, AdminRefusal> {
         let ids: [EffectID]
         let changes: [Change]
         do throws(AdminRefusal) {
-            ids = ["requeue", "drop"].contains(request.verb) ? try effects(of: request, turns.state.ledger) : []
+            ids = ["requeue", "drop"].contains(request.verb) ? try effects(of: request, turns.state) : []
             changes =
                 switch request.verb {
-                case "requeue": try requeue(ids, turns.state.ledger)
+                case "requeue": try requeue(ids, turns.state)
                 case "drop": try drop(ids, turns.state.ledger)
                 default: try control(request, turns.state.ledger)
                 }
         } catch {
-            throw .refused(error)
+            return .failure(error)
         }
         // What ended the store waits until it can be alone.
         for change in changes where !turns.mayTake(change.call) {
-            throw .refused("the store is just finding out what has ended it: ask again in a moment")
+            return .failure(AdminRefusal(text: "the store is just finding out what has ended it: ask again in a moment"))
         }
         // What the program makes of each belongs to the same batch, which must not grow without a limit.
         var count = 0
@@ -52,28 +52,25 @@ extension Operators {
             count += 1
         }
         switch request.verb {
-        case "requeue": return done(Array(ids.prefix(count)), "requeued", request, turns.state.ledger)
-        case "drop": return done(Array(ids.prefix(count)), "dropped", request, turns.state.ledger)
-        default: return ["paused": turns.state.ledger.controls.shownPaused, "rules": turns.state.ledger.controls.shownRules]
+        case "requeue": return .success(done(Array(ids.prefix(count)), "requeued", request, turns.state.ledger))
+        case "drop": return .success(done(Array(ids.prefix(count)), "dropped", request, turns.state.ledger))
+        default:
+            let controls = turns.state.ledger.controls
+            return .success(["paused": controls.shownPaused, "rules": controls.shownRules])
         }
     }
 
     private func carryOut(
         _ change: Change, by sender: Sender?, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
         _ out: inout Outlet
-    ) throws(AdminFailure) {
+    ) throws(StopReason) {
         var queue: Queue?
         if case .dropped(let id) = change.record {
             queue = turns.state.ledger.open[id]?.queue ?? turns.state.ledger.dead[id]?.effect.queue
         }
-        let taken: Turns.Taken
-        do throws(StopReason) {
-            taken = try turns.take(
-                change.call, .operated(change.notice, sender), .operator, sender: sender, root: nil, after: change.record,
-                now: now, &out)
-        } catch {
-            throw .stopped(error)
-        }
+        let taken = try turns.take(
+            change.call, .operated(change.notice, sender), .operator, sender: sender, root: nil, after: change.record,
+            now: now, &out)
         // The program does not survive to be told; the request stands.
         if case .givenUp = taken { turns.write(change.record, origin: .operator, sender: sender, now: now) }
         if case .dropped(let id) = change.record, let queue { scheduler.close(id, as: .dropped, of: queue) }
@@ -81,10 +78,13 @@ extension Operators {
         scheduler.follow(now: now, &turns)
     }
 
-    private func requeue(_ ids: [EffectID], _ ledger: EffectLedger) throws(AdminRefusal) -> [Change] {
+    private func requeue(_ ids: [EffectID], _ state: StoreState) throws(AdminRefusal) -> [Change] {
         var changes: [Change] = []
         for id in ids {
-            guard let dead = ledger.dead[id] else { throw AdminRefusal(text: "effect \(id) is not dead") }
+            guard let dead = state.ledger.dead[id] else { throw AdminRefusal(text: "effect \(id) is not dead") }
+            if state.isAbandoned(dead.effect) {
+                throw AdminRefusal(text: "effect \(id) is of a source that the program does not want any more: drop it")
+            }
             changes.append(Change(record: .requeued(id), notice: .requeued(id, payload: dead.effect.payload)))
         }
         return changes
@@ -109,8 +109,9 @@ extension Operators {
             case "resume": .resume(try Self.place(arguments))
             default: try Self.rule(arguments)
             }
-        if case .resume = control {
-        } else if ledger.controls.count >= settings.operatorControls {
+        var controls = ledger.controls
+        controls.take(control)
+        guard controls.count <= max(settings.operatorControls, ledger.controls.count) else {
             throw AdminRefusal(text: "\(settings.operatorControls) pauses and rules are the most that operators may set")
         }
         return [Change(record: .controlled(control), notice: .controlled(control))]
@@ -126,10 +127,14 @@ extension Operators {
     private static func rule(_ arguments: MessagePackValue) throws(AdminRefusal) -> Control {
         guard let queue = try EffectFilter.text("queue", arguments) else { throw AdminRefusal(text: "which queue?") }
         var rules = QueueRules()
-        if let count = try number("rate", arguments, 1...QueueRules.Rate.limit) {
-            let interval = try number("milliseconds", arguments, 1...86_400_000) ?? 1_000
-            let burst = try number("burst", arguments, 1...1_000_000)
-            rules.rate = QueueRules.Rate(count, per: .milliseconds(interval), burst: burst)
+        let count = try number("rate", arguments, 1...QueueRules.Rate.limit)
+        let interval = try number("milliseconds", arguments, 1...86_400_000)
+        let burst = try number("burst", arguments, 1...1_000_000)
+        if let count {
+            rules.rate = QueueRules.Rate(count, per: .milliseconds(interval ?? 1_000), burst: burst)
+        } else if interval != nil || burst != nil {
+            // Passed over, they would take the rate of the queue away.
+            throw AdminRefusal(text: "milliseconds and burst are for a rate: name the rate, too")
         }
         let others = try number("others", arguments, QueueRules.Shares.range)
         switch arguments["shares"] {

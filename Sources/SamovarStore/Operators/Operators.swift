@@ -37,7 +37,7 @@ struct Operators {
         let seconds = (now - since).components.seconds
         return AdminReply(
             id: request.id,
-            refusal: "\(outage.text), for \(seconds) s now: only status is answered \(outage.end)")
+            refusal: "\(outage.words.text), for \(seconds) s now: only status is answered \(outage.words.end)")
     }
 
     /// - Parameters:
@@ -46,15 +46,15 @@ struct Operators {
     mutating func answer(
         _ request: AdminRequest, by sender: Sender?, isServing: Bool, started: Timestamp, now: Timestamp,
         _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
-    ) throws(AdminFailure) -> MessagePackValue {
+    ) throws(StopReason) -> Result<MessagePackValue, AdminRefusal> {
         switch request.verb {
         case "requeue", "drop", "pause", "resume", "rule":
             return try change(request, by: sender, now: now, &scheduler, &turns, &out)
         default:
             do throws(AdminRefusal) {
-                return try tell(request, isServing: isServing, started: started, now: now, scheduler, &turns, &out)
+                return .success(try tell(request, isServing: isServing, started: started, now: now, scheduler, &turns, &out))
             } catch {
-                throw .refused(error)
+                return .failure(error)
             }
         }
     }
@@ -110,10 +110,13 @@ struct Operators {
         ]
     }
 
-    /// The effects that a request names: `effect`, one; `effects`, a list; or `all` that are dead, so many that they fit a batch.
-    func effects(of request: AdminRequest, _ ledger: EffectLedger) throws(AdminRefusal) -> [EffectID] {
+    /// The effects that a request names: `effect`, one; `effects`, a list; or `all` that are dead, so many that they fit a batch, and of sources
+    /// only those that may be requeued.
+    func effects(of request: AdminRequest, _ state: StoreState) throws(AdminRefusal) -> [EffectID] {
         if request.arguments["all"] == .bool(true) {
-            return Array(ledger.dead.keys.sorted().prefix(settings.adminEffects))
+            var dead = state.ledger.dead
+            if request.verb == "requeue" { dead = dead.filter { !state.isAbandoned($0.value.effect) } }
+            return Array(dead.keys.sorted().prefix(settings.adminEffects))
         }
         if case .array(let names)? = request.arguments["effects"] {
             guard names.count <= settings.adminEffects else {
@@ -209,13 +212,4 @@ extension AdminRequest {
 
 struct AdminRefusal: Error {
     let text: String
-}
-
-/// Why a request that changes something was not done.
-enum AdminFailure: Error {
-    case refused(AdminRefusal)
-    /// The store stops.
-    case stopped(StopReason)
-
-    static func refused(_ text: String) -> AdminFailure { .refused(AdminRefusal(text: text)) }
 }

@@ -34,7 +34,7 @@ extension RememberedAttempt {
 
 extension EffectID {
     /// What is named as `turn/ordinal`; nil if the text is no name.
-    init?(named text: String) {
+    package init?(named text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let turn = Int(parts[0]), let ordinal = Int(parts[1]) else { return nil }
         self.init(turn: turn, ordinal: ordinal)

@@ -63,9 +63,10 @@ public struct TraceMachine {
         let known = turn
         try RecordBatch.read(first: first, last: last, bytes: bytes) { record in
             guard record.turn > known, record.turn <= limit else { return }
+            let dead = dead(droppedBy: record)
             try state.take(record, log: &log)
             let ordered = noteOpened(by: record)
-            if let span = span(of: record, ordered) { try tell(span, record.turn) }
+            if let span = span(of: record, ordered, dead) { try tell(span, record.turn) }
             try close(record) { try tell($0, record.turn) }
             state.ledger.forgetChanges()
         }
@@ -90,7 +91,13 @@ public struct TraceMachine {
         return ordered
     }
 
-    private func span(of record: Record, _ ordered: [OpenEffect]) -> TraceSpan? {
+    /// A dead effect that a record drops: afterwards it is in no book any more.
+    private func dead(droppedBy record: Record) -> OpenEffect? {
+        guard case .dropped(let id) = record.event, let effect = state.ledger.dead[id]?.effect, !effect.isSource else { return nil }
+        return effect
+    }
+
+    private func span(of record: Record, _ ordered: [OpenEffect], _ dead: OpenEffect?) -> TraceSpan? {
         let parent: TraceSpan.Place?
         var failure: String?
         switch record.event {
@@ -105,19 +112,19 @@ public struct TraceMachine {
         case .attemptFailed(let effect, let reason, let text, _):
             parent = Self.parent(effect)
             failure = text.isEmpty ? reason.rawValue : "\(reason.rawValue): \(text)"
-        case .requeued(let effect), .dropped(let effect): parent = open[effect].map { .effect($0.id) }
+        case .requeued(let effect), .dropped(let effect): parent = (open[effect] ?? dead).map { .effect($0.id) }
         case .done, .dead, .workerJoined, .workerLeft, .sessionExpired, .drained, .divergenceAccepted, .controlled, .stateDigest:
             return nil
         }
         return TraceSpan(
-            .turn(record.turn), parent, root: root(of: record), from: record.time, to: record.time, failure: failure,
+            .turn(record.turn), parent, root: root(of: record, dead), from: record.time, to: record.time, failure: failure,
             .turn(record, ordered: ordered))
     }
 
-    private func root(of record: Record) -> Int {
+    private func root(of record: Record, _ dead: OpenEffect?) -> Int {
         switch record.event {
-        // What an operator does with an open effect is of its chain.
-        case .requeued(let effect), .dropped(let effect): open[effect]?.root ?? record.turn
+        // What an operator does with an effect is of its chain.
+        case .requeued(let effect), .dropped(let effect): (open[effect] ?? dead)?.root ?? record.turn
         // What comes from a source begins a chain.
         default: record.root > 0 ? record.root : record.turn
         }

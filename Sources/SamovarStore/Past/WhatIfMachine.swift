@@ -187,7 +187,12 @@ public final class WhatIfMachine {
             other.absorb(item)
         case .dropped(let effect):
             if let reason = objection(to: effect, mayBeDead: true) { return reason }
-            counts.requests += 1
+            if item.origin == .operator {
+                counts.requests += 1
+            } else if let open = other.ledger.open[effect], !other.isAbandoned(open) {
+                // The store drops what a source has left behind, and here it is wanted.
+                return nil
+            }
             other.absorb(item)
         case .requeued(let effect):
             if let reason = objection(to: effect, mayBeDead: true) { return reason }

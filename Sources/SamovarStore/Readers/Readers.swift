@@ -4,8 +4,8 @@ import SamovarWire
 /// Who reads: subscribers, to whom views and ticks are published, and clients that ask for a view, for pages of outputs or of all views,
 /// or for the end of a chain of effects.
 ///
-/// What is there is told at once; a request for what is to come waits, within a limit for all of them together. Views of single turns are
-/// taken only while somebody reads them.
+/// What is there is told at once; a request for what is to come waits, within a limit for all of them together and one for those of
+/// each connection. Views of single turns are taken only while somebody reads them.
 ///
 /// | request | what it asks for is there | it is to come | it never was |
 /// |---|---|---|---|
@@ -89,9 +89,8 @@ struct Readers {
             // No newer one can be on disk soon, and this one is.
             return out.send(.view(instance: instance, turn: shown.turn, bytes: shown.bytes), to: route, floor: .none)
         }
-        guard turn > turns.head else { return sendView(to: route, &turns, &out) }
-        guard waiters.count < settings.waiters else { return refuse(route, &out) }
-        waiters.insert(.view(turn), for: route)
+        if turn <= turns.head, !isHeldUp(turns, out.durable) { return sendView(to: route, &turns, &out) }
+        wait(for: .view(turn), route, &out)
     }
 
     private mutating func sendView(to route: Route, _ turns: inout Turns, _ out: inout Outlet) {
@@ -102,15 +101,25 @@ struct Readers {
         }
     }
 
-    private func refuse(_ route: Route, _ out: inout Outlet) { out.refuse(route, "too many requests wait") }
+    private mutating func wait(for wish: Waiters.Wish, _ route: Route, _ out: inout Outlet) {
+        let hasRoom = waiters.insert(wish, for: route, limit: settings.waiters, limitOfEach: settings.waitersOfClient)
+        if !hasRoom { out.refuse(route, "too many requests wait") }
+    }
+
+    /// Commits wait for the disk or the database. What can be told then waits here, where a request that is repeated is no other: at the gate
+    /// its answers would gather.
+    private func isHeldUp(_ turns: borrowing Turns, _ durable: Int) -> Bool {
+        guard turns.outage != nil else { return false }
+        return turns.head > durable
+    }
 
     // MARK: Pages
 
     mutating func ask(outputsAfter place: EffectID, waits: Bool, for route: Route, _ turns: borrowing Turns, _ out: inout Outlet) {
         guard place.turn <= turns.head else { return out.misuse("there is no turn \(place.turn) yet", route) }
         let isThere = turns.state.outputs.last.map { $0 > place } ?? false
-        if isThere || !waits { return sendOutputs(after: place, to: route, turns, &out) }
-        if !waiters.insert(.outputs(after: place), for: route, limit: settings.waiters) { refuse(route, &out) }
+        if isThere ? !isHeldUp(turns, out.durable) : !waits { return sendOutputs(after: place, to: route, turns, &out) }
+        wait(for: .outputs(after: place), route, &out)
     }
 
     private func sendOutputs(after place: EffectID, to route: Route, _ turns: borrowing Turns, _ out: inout Outlet) {
@@ -132,8 +141,9 @@ struct Readers {
         feed.join(route, head: turns.head, now: now)
         turns.tapViews(true)
         gatherViews(&turns)
-        if !feed.isComplete(after: turn) || feed.newest > turn { return sendViews(after: turn, to: route, &turns, &out) }
-        if !waiters.insert(.views(after: turn), for: route, limit: settings.waiters) { refuse(route, &out) }
+        let isThere = !feed.isComplete(after: turn) || feed.newest > turn
+        if isThere, !isHeldUp(turns, out.durable) { return sendViews(after: turn, to: route, &turns, &out) }
+        wait(for: .views(after: turn), route, &out)
     }
 
     /// The views after a turn; where some of them are not kept any more, the current one in their place.
@@ -158,9 +168,10 @@ struct Readers {
 
     mutating func settle(_ turn: Int, for route: Route, _ turns: borrowing Turns, _ out: inout Outlet) {
         guard turn > 0, turn <= turns.head else { return out.misuse("there is no turn \(turn) yet", route) }
-        if turns.state.ledger.isSettled(turn) { return sendSettled(turn, to: [route], turns, &out) }
-        guard waiters.count < settings.waiters else { return refuse(route, &out) }
-        waiters.insert(.settled(turn), for: route)
+        if turns.state.ledger.isSettled(turn), !isHeldUp(turns, out.durable) {
+            return sendSettled(turn, to: [route], turns, &out)
+        }
+        wait(for: .settled(turn), route, &out)
     }
 
     private func sendSettled(_ root: Int, to routes: [Route], _ turns: borrowing Turns, _ out: inout Outlet) {
@@ -208,6 +219,7 @@ struct Readers {
 
     /// Answers who waited for what this round gave.
     mutating func answer(_ turns: inout Turns, _ out: inout Outlet) {
+        if isHeldUp(turns, out.durable) { return gatherViews(&turns) }
         let head = turns.head
         let current = waiters.take { wish -> Int? in if case .view(...head) = wish { head } else { nil } }
         for (route, _) in current { sendView(to: route, &turns, &out) }

@@ -34,15 +34,17 @@ struct Waiters {
     }
 
     /// Lets a request wait; false if there is no room for it. A repeated one is no other.
+    ///
+    /// - Parameter limitOfEach: how many of one connection may wait, so that no client takes the places of all others.
     @discardableResult
-    mutating func insert(_ wish: Wish, for route: Route, limit: Int = .max) -> Bool {
+    mutating func insert(_ wish: Wish, for route: Route, limit: Int = .max, limitOfEach: Int = .max) -> Bool {
         let request = Request(route: route, wish: wish)
         if requests.contains(request) { return true }
-        guard count < limit else { return false }
         // A client asks again after a silence; the newest request for a view stands for all of its own.
         if case .view(let turn) = wish {
             requests.removeAll { if case .view(...turn) = $0.wish { $0.route == route } else { false } }
         }
+        guard count < limit, requests.count(where: { $0.route == route }) < limitOfEach else { return false }
         requests.append(request)
         return true
     }

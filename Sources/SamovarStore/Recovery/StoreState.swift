@@ -32,6 +32,10 @@ struct StoreState {
 
     var head: Int { engine.head }
 
+    /// Whether an effect is of a source that is not wanted any more. Opened again it would run beside the one that is wanted now, or for ever:
+    /// no state ends it.
+    func isAbandoned(_ effect: OpenEffect) -> Bool { effect.isSource && !subscriptions.isWanted(effect.id) }
+
     /// Applies a record of the journal.
     mutating func replay(_ record: Record, log: inout TurnLog) throws(ReplayError) {
         try take(record, log: &log)

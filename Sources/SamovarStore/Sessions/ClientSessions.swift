@@ -26,6 +26,8 @@ final class ClientSession {
         var fingerprints = Fingerprints()
         /// What this round gave, for its client.
         var outcomes: [Outcome] = []
+        /// The newest input of whose outcome its newest connection is told, be that as soon as its turn is on disk.
+        var told = 0
     }
 
     let id: SessionID
@@ -127,6 +129,7 @@ struct ClientSessions {
         insert(session)
         dropInbox(of: session, last: last)
         session.route = route
+        session.told = 0
         session.sender = sender
         session.heard = now
         session.isDurable = hello.isDurable
@@ -286,8 +289,13 @@ struct ClientSessions {
                 return out.send(.error(PeerError(.misuse, text)), to: route, floor: .turn(turns.head))
             }
             if submission.sequence <= last {
-                // Sent again: the same answer again, when the turn that it tells of is on disk.
-                if let outcome = turns.state.sessions.outcome(of: submission.sequence, in: session) { answer(client, outcome) }
+                // Sent again: the same answer again, when the turn that it tells of is on disk. While commits wait, once for each connection, or
+                // answers would gather at the gate.
+                if turns.outage == nil || submission.sequence > client.told,
+                    let outcome = turns.state.sessions.outcome(of: submission.sequence, in: session)
+                {
+                    answer(client, outcome)
+                }
             } else if submission.sequence > received {
                 guard submission.sequence == received + 1 else {
                     let error = PeerError(.resync, "number \(received + 1) is next", expected: received + 1)
@@ -312,7 +320,7 @@ struct ClientSessions {
     /// Inlined: this part and the turns, though not what they refer to, would be copied for the call.
     @inline(__always)
     private func reasonToRefuse(_ submission: Submission, credit: Int, _ turns: borrowing Turns) -> String? {
-        if let why = turns.outage?.outage { return why.text }
+        if let why = turns.outage?.outage { return why.words.text }
         if submission.sequence > credit { return "the session's window is full" }
         if !inbox.hasRoom(for: submission, settings) { return "the store's inbox is full" }
         let (open, dead) = (turns.state.ledger.open.count, turns.state.ledger.dead.count)
@@ -348,6 +356,7 @@ struct ClientSessions {
         guard session.route != nil else { return }
         if session.outcomes.isEmpty { answered.append(session) }
         session.outcomes.append(outcome)
+        session.told = max(session.told, outcome.sequence)
     }
 
     /// Tells clients what became of their inputs in this round.

@@ -53,14 +53,6 @@ public struct StandbyMachine: ~Copyable {
         case ended
     }
 
-    /// Looks on end that have found the lock of the same owner free.
-    private struct FreeLock {
-        let epoch: Int
-        /// The answer to the first of them.
-        let since: Timestamp
-        var newest: Timestamp
-    }
-
     private let settings: LeaseSettings
     /// Whether a journal without a turn may be taken, which begins a timeline.
     private let mayBegin: Bool
@@ -71,7 +63,8 @@ public struct StandbyMachine: ~Copyable {
     private var digest: [UInt8] = []
     /// The highest that was seen.
     private var epoch = 0
-    private var free: FreeLock?
+    /// Looks on end that have found the lock of the same owner free: the answers to the first and the newest of them.
+    private var free: (epoch: Int, since: Timestamp, newest: Timestamp)?
     /// Since when the journal shall be handed over; nil if it is only waited for.
     private var asked: Timestamp?
     /// The end of the journal was reached within `warmWithin` of the look that showed where it is.
@@ -79,6 +72,7 @@ public struct StandbyMachine: ~Copyable {
     /// The owner that people were told of.
     private var told: Int?
     private var isAway = false
+    private var isDenied = false
     private var hasLostPatience = false
 
     /// - Parameters:
@@ -175,15 +169,18 @@ public struct StandbyMachine: ~Copyable {
     }
 
     /// What was asked for is not answered, or not for certain.
-    public mutating func failed(_ why: String, now: Timestamp) -> [StandbyAction] {
+    ///
+    /// - Parameter isDenied: What keeps the journal answers, and does not let this store in.
+    public mutating func failed(_ why: String, isDenied: Bool = false, now: Timestamp) -> [StandbyAction] {
         switch state {
         case .looking, .following: state = .resting(until: now + settings.lookEvery)
         case .taking: state = .unsettled(until: now + settings.lookEvery)
         case .resting, .unsettled, .serving, .ended: return []
         }
         free = nil
-        guard !isAway else { return [] }
-        isAway = true
+        guard !isAway || isDenied != self.isDenied else { return [] }
+        (isAway, self.isDenied) = (true, isDenied)
+        if isDenied { return [.note(Note(.error, "the journal lets nobody in: \(why)"))] }
         return [.note(Note(.warning, "the journal is not reached: \(why)"))]
     }
 
@@ -210,7 +207,7 @@ public struct StandbyMachine: ~Copyable {
         } else if let known = free, known.epoch == found.epoch, sent - known.newest <= settings.freeFor {
             free?.newest = now
         } else {
-            free = FreeLock(epoch: found.epoch, since: now, newest: now)
+            free = (epoch: found.epoch, since: now, newest: now)
         }
         var notes: [StandbyAction] = []
         if isAway { notes.append(.note(Note(.info, "the journal is reached again"))) }

@@ -42,6 +42,15 @@ struct AnswerQueue {
         return first + frames.lazy.filter { $0.worker.id == worker }.flatMap(\.results)
     }
 
+    /// Whether the end of an attempt waits that is newer than this one. It looks at all that wait.
+    func hasEnd(of effect: EffectID, after lease: Lease) -> Bool {
+        func isEnd(_ row: JobResults.Row, in results: JobResults) -> Bool {
+            row.effect == effect && row.lease > lease && !results.answer(of: row).isStreamed
+        }
+        return results.rows[taken...].contains { isEnd($0, in: results) }
+            || frames.contains { frame in frame.results.rows.contains { isEnd($0, in: frame.results) } }
+    }
+
     mutating func append(_ results: JobResults, of worker: Dispatcher.WorkerState) {
         guard !results.isEmpty else { return }
         frames.append(Frame(worker: worker, results: results))

@@ -96,8 +96,11 @@ struct Workers {
                 continue
             }
             try out.requireTail(provenBy: claim.effect.turn, what: "worker \(offer.id)")
+            // An answer of a newer attempt may wait, whose worker has left: it counts as long as nobody else has the effect.
             guard let effect = turns.state.ledger.open[claim.effect], !effect.isOver(under: claim.lease),
-                !rejectedStreams.contains(claim.lease, of: effect.id), scheduler.adopt(effect, claim, by: offer.id, now: now)
+                !rejectedStreams.contains(claim.lease, of: effect.id),
+                !scheduler.dispatcher.isOutdated(claim.lease, of: effect.id) || !answers.hasEnd(of: effect.id, after: claim.lease),
+                scheduler.adopt(effect, claim, by: offer.id, now: now)
             else {
                 scheduler.cancel(claim.lease, at: route)
                 continue
@@ -157,7 +160,7 @@ struct Workers {
     ) -> [EffectID] {
         writeLeft(id, now: now, &turns)
         let answered = answered(by: id, scheduler)
-        let jobs = scheduler.leave(id, as: outcome, answered: answered).filter { !answered.contains($0) }
+        let jobs = scheduler.dispatcher.leave(id, as: outcome, answered: answered).filter { !answered.contains($0) }
         connections.forget(id)
         forget(route, now: now, &scheduler, turns, &out)
         return jobs
@@ -200,7 +203,7 @@ struct Workers {
             guard let error = objection(identity, queues, owner) else { continue }
             out.close(route, error)
             if let name = owner, isRenewed(name, queues) {
-                scheduler.setLeaving(id)
+                scheduler.dispatcher.setLeaving(id)
                 forget(route, now: now, &scheduler, turns, &out)
                 continue
             }
@@ -230,18 +233,18 @@ struct Workers {
     ) throws(StopReason) {
         switch frame {
         case .ping(let credit):
-            scheduler.heard(id, credit: credit, now: now)
+            scheduler.dispatcher.heard(id, credit: credit, now: now)
             let worker = scheduler.dispatcher.workers[id]
             out.send(.pong(worker?.sent ?? 0), isProven: worker?.takesProofs ?? false, to: route, floor: .none)
-        case .credit(let credit): scheduler.heard(id, credit: credit, now: now)
+        case .credit(let credit): scheduler.dispatcher.heard(id, credit: credit, now: now)
         case .result(let results, let credit):
-            scheduler.heard(id, credit: credit, now: now)
+            scheduler.dispatcher.heard(id, credit: credit, now: now)
             guard let worker = scheduler.dispatcher.workers[id] else { return }
             try receive(results, of: worker, scheduler, &out)
         case .progress(let reports):
-            scheduler.heard(id, credit: nil, now: now)
-            for report in reports { scheduler.note(report, of: id) }
-        case .drain: scheduler.setLeaving(id)
+            scheduler.dispatcher.heard(id, credit: nil, now: now)
+            for report in reports { scheduler.dispatcher.note(report, of: id) }
+        case .drain: scheduler.dispatcher.setLeaving(id)
         case .goodbye:
             for effect in leave(id, as: .returned, from: route, now: now, &scheduler, &turns, &out) {
                 scheduler.giveBack(effect, in: turns.state.ledger, now: now)
@@ -327,15 +330,24 @@ struct Workers {
         _ row: JobResults.Row, _ scheduler: inout EffectScheduler, _ turns: borrowing Turns
     ) -> (root: Int, meter: Int)? {
         results += 1
-        answers.acknowledge(row.lease)
         // Not the effect, whose references would be counted, but what nearly all answers need of it.
         let effect = turns.state.ledger.open.withEffect(row.effect) { ($0.root, $0.isOver(under: row.lease)) }
-        guard let (root, isOver) = effect, !isOver else { return nil }
+        guard let (root, isOver) = effect, !isOver else { return outdated(row.lease, isHeldUp: turns.outage != nil) }
+        let meter: Int
         switch scheduler.dispatcher.holder(of: row.effect, beside: row.lease) {
-        case .same(let meter): return (root, meter)
-        case .another: return nil
-        case .nobody: return (root, scheduler.meter(ofUnheld: row.effect, in: turns.state.ledger))
+        case .same(let number): meter = number
+        case .another: return outdated(row.lease, isHeldUp: turns.outage != nil)
+        case .nobody: meter = scheduler.meter(ofUnheld: row.effect, in: turns.state.ledger)
         }
+        answers.acknowledge(row.lease)
+        return (root, meter)
+    }
+
+    /// An answer of an attempt that is not current, perhaps one that was taken and is sent again. While commits wait, its worker is not told so:
+    /// it would send it again all the same, and what it is told would gather at the gate.
+    private mutating func outdated(_ lease: Lease, isHeldUp: Bool) -> (root: Int, meter: Int)? {
+        if !isHeldUp { answers.acknowledge(lease) }
+        return nil
     }
 
     /// The answer changes nothing.

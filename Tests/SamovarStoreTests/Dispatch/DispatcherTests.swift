@@ -54,6 +54,21 @@ import Testing
         #expect(expired == [2, 1, 3] && dispatcher.nextExpiry == nil)
     }
 
+    @Test func `While one worker has a suspect, another is kept free for the next`() {
+        var hall = DispatchHall()
+        hall.join(1)
+        let first = hall.order(deaths: 9)
+        #expect(hall.assign() == 1 && hall.jobs(of: 1) == [first])
+        hall.join(2)
+        let usual = hall.order()
+        #expect(hall.assign() == 1 && hall.jobs(of: 2) == [usual])
+        let second = hall.order(deaths: 9)
+        _ = hall.order()
+        #expect(hall.assign() == 0, "worker 2 is to be empty once")
+        hall.end(usual)
+        #expect(hall.assign() == 1 && hall.jobs(of: 2) == [second])
+    }
+
     @Test func `All losses of an effect count against it, and by themselves those of workers that ran nothing else`() {
         var (dispatcher, ledger) = (Dispatcher(StoreSettings(), start: 1), EffectLedger())
         let effect = OpenEffect(id: EffectID(turn: 1, ordinal: 0), root: 1, payload: [0], now: at(0))

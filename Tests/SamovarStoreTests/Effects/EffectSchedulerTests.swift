@@ -85,7 +85,7 @@ import Testing
         #expect(scheduler.isOverdue)
         #expect(scheduler.overrun(open, .waiting, in: ledger, now: at(2)) == "no worker took it within \(Duration.seconds(2))")
         scheduler.join(WorkerOffer(id: workerID(1), slots: 1, queues: [.default]), takesProofs: false, at: worker(1), now: at(2))
-        scheduler.heard(workerID(1), credit: 1, now: at(2))
+        scheduler.dispatcher.heard(workerID(1), credit: 1, now: at(2))
         var bench = try PartBench()
         var connections = Connections()
         connections.connect(workerID(1), .local, at: worker(1))
@@ -142,7 +142,7 @@ import Testing
         #expect(warnings(at: 3) == [warning] && warnings(at: 9).isEmpty)
         scheduler.join(WorkerOffer(id: workerID(1), slots: 1, queues: ["paint"]), takesProofs: false, at: worker(1), now: at(9))
         #expect(warnings(at: 10).isEmpty)
-        _ = scheduler.leave(workerID(1))
+        _ = scheduler.dispatcher.leave(workerID(1))
         #expect(warnings(at: 11).isEmpty && warnings(at: 13) == [warning])
     }
 }

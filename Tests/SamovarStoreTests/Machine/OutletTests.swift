@@ -36,6 +36,17 @@ import Testing
         #expect(taken() == ["goodbye"])
     }
 
+    @Test mutating func `What waits for a connection that is gone does not leave when its peer is back there`() {
+        out.send(.acknowledge([]), to: worker(1), floor: .turn(1))
+        out.send(.cancel([]), to: worker(2), floor: .turn(1))
+        out.send(.error(.superseded), to: worker(1), floor: .turn(1))
+        out.mute(worker(1))
+        out.open(worker(1))
+        out.send(.drain, to: worker(1), floor: .turn(2))
+        out.committed(through: 2)
+        #expect(taken() == ["cancel", "error", "drain"])
+    }
+
     @Test mutating func `The newest view that was shown is the newest that has left`() {
         for turn in 1...2 {
             out.publish(.view(instance: .main, turn: turn, bytes: [UInt8(turn)]), of: .main, floor: .turn(turn))

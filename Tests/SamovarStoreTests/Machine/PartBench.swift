@@ -37,7 +37,7 @@ struct PartBench: ~Copyable {
         guard let batch = turns.takeBatch(now: at(0)) else { return }
         turns.committed(through: batch.last, now: at(0))
         out.committed(through: batch.last)
-        scheduler.left(through: batch.last, now: at(0))
+        scheduler.dispatcher.left(through: batch.last, now: at(0))
     }
 
     /// The frames that have left, in order.

@@ -345,12 +345,26 @@ import Testing
             ("pause", ["queue": "a", "label": "b"], "pause takes one argument of queue, label"),
             ("rule", ["rate": 1], "which queue?"), ("rule", ["queue": "a", "rate": 0], "rate is a number from 1 to 100000"),
             ("rule", ["queue": "a", "rate": 1, "burst": 0], "burst is a number from 1 to 1000000"),
+            ("rule", ["queue": "a", "milliseconds": 10], "milliseconds and burst are for a rate: name the rate, too"),
+            ("rule", ["queue": "a", "burst": 2, "others": 1], "milliseconds and burst are for a rate: name the rate, too"),
             ("rule", ["queue": "a", "shares": ["b": 0]], "shares are a map from labels to weights, from 1 to 1,000"),
             ("resume", ["queue": 1], "the queue is a text"),
         ] as [(String, MessagePackValue, String)])
     func `What cannot be done is refused and named`(_ verb: String, _ arguments: MessagePackValue, _ text: String) throws {
         let rig = try Self.rig()
+        _ = rig.ask("rule", ["queue": "a", "rate": 5])
+        let rules = rig.durable.ledger.controls.rules
         #expect(rig.ask(verb, arguments)?.refusal == text)
+        #expect(rig.durable.ledger.controls.rules == rules, "nothing was done")
+    }
+
+    @Test func `At the limit an operator changes a rule that there is, and takes it away`() throws {
+        let rig = try StoreWorkerTests.rig { $0.operatorControls = 1 }
+        #expect(rig.ask("rule", ["queue": "a", "rate": 1])?.refusal == nil)
+        #expect(rig.ask("rule", ["queue": "a", "rate": 2])?.refusal == nil)
+        #expect(rig.ask("rule", ["queue": "b", "rate": 1])?.refusal == "1 pauses and rules are the most that operators may set")
+        #expect(rig.ask("rule", ["queue": "a"])?.refusal == nil)
+        #expect(rig.durable.ledger.controls.rules.isEmpty)
     }
 
     @Test func `An operator's pauses are limited, and resuming never is`() throws {

@@ -28,6 +28,17 @@ import Testing
         }
     }
 
+    @Test func `Whoever drains a store is told so also while a turn waits for the disk`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.commits = false
+        rig.deliver(inputs([.add(1)], from: 1), from: client(1))
+        rig.round()
+        rig.machine.journalIsFull(true, now: rig.now)
+        #expect(rig.machine.head > rig.durable.head)
+        #expect(rig.ask("drain")?.value["draining"] == true)
+    }
+
     @Test func `A quiet store ends at once with record snapshot goodbye and stop`() throws {
         let rig = try Self.draining()
         rig.round()
@@ -50,6 +61,32 @@ import Testing
         rig.commits = false
         rig.round()
         #expect(rig.takeOrder() == ["drain"])
+        rig.commit()
+        #expect(rig.takeOrder() == ["goodbye", "goodbye", "goodbye", "stop"])
+    }
+
+    @Test func `A last commit that finds the disk full is waited for until the deadline, and nobody hears of its turns`() throws {
+        let rig = try Self.draining()
+        rig.commits = false
+        rig.round()
+        _ = rig.takeOrder()
+        rig.machine.journalIsFull(true, now: rig.now)
+        rig.tick(.milliseconds(4_999))
+        #expect(rig.stop == nil)
+        rig.tick(.milliseconds(1))
+        #expect(rig.stop == .drained && rig.takeOrder() == ["stop"])
+    }
+
+    @Test func `A last commit that takes long, or finds space again, is waited for`() throws {
+        let rig = try Self.draining()
+        rig.commits = false
+        rig.round()
+        _ = rig.takeOrder()
+        rig.machine.journalIsFull(true, now: rig.now)
+        rig.tick(.seconds(1))
+        rig.machine.journalIsFull(false, now: rig.now)
+        rig.tick(.seconds(100))
+        #expect(rig.stop == nil)
         rig.commit()
         #expect(rig.takeOrder() == ["goodbye", "goodbye", "goodbye", "stop"])
     }

@@ -316,6 +316,22 @@ import Testing
         #expect(try rig.state().done.last?.hasPrefix("d ") == true, "its first death is its last")
     }
 
+    @Test func `What is requeued as soon as it is dead begins anew, whatever workers fell silent with it before`() throws {
+        let rig = try StoreWorkerTests.rig { ($0.suspectDeaths, $0.suspectLosses) = (0, 2) }
+        rig.order(job("lost", diesSilently: true))
+        Self.lose(1, rig)
+        rig.connectWorker(2)
+        Self.lose(2, rig)
+        let dead = try #require(rig.durable.ledger.dead.keys.first)
+        #expect(rig.ask("requeue", effect: "\(dead)")?.refusal == nil)
+        rig.connectWorker(3)
+        Self.lose(3, rig)
+        #expect(rig.durable.ledger.dead.isEmpty && rig.durable.ledger.open.count == 1)
+        rig.connectWorker(4)
+        Self.lose(4, rig)
+        #expect(rig.durable.ledger.dead.count == 1)
+    }
+
     @Test func `A suspect that ends well frees its worker`() throws {
         let rig = try Self.suspect()
         rig.order(job("a"), sequence: 2)

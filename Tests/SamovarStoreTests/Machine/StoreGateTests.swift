@@ -64,6 +64,56 @@ import Testing
         #expect(try rig.state().total == 105)
     }
 
+    @Test func `An input that is sent again and again while the disk is full is answered once`() throws {
+        let rig = try Self.full()
+        for _ in 1...10 {
+            #expect(rig.exchange(inputs([.order([job("a")]), .add(4)], from: 2), from: client(1)) == [])
+        }
+        rig.machine.journalIsFull(false, now: rig.now)
+        rig.commits = true
+        rig.round()
+        #expect(rig.take(client(1)).outcomes.map(\.sequence) == [2, 3])
+        let again = rig.exchange(inputs([.add(4)], from: 3), from: client(1)).outcomes
+        #expect(again.map(\.sequence) == [3], "then it is answered as often as it is sent")
+    }
+
+    /// Else it would be told of later inputs first, when the disk is not full any more.
+    @Test func `A connection that was not told of an input is told of it once while the disk is full`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        rig.connectClient(epoch: 2, at: client(2))
+        rig.machine.journalIsFull(true, now: rig.now)
+        #expect(rig.exchange(inputs([.add(1)]), from: client(2)).outcomes.map(\.sequence) == [1])
+        for _ in 1...3 { #expect(rig.exchange(inputs([.add(1)]), from: client(2)) == []) }
+    }
+
+    @Test func `What is asked for again and again while the disk is full is told once`() throws {
+        let rig = try Self.full()
+        for _ in 1...10 {
+            #expect(rig.exchange(.settle(turn: 4), from: client(1)) == [])
+            #expect(rig.exchange(.viewRequest(instance: .main, atLeast: 4), from: client(1)) == [])
+        }
+        rig.machine.journalIsFull(false, now: rig.now)
+        rig.commits = true
+        rig.round()
+        let frames = rig.take(client(1))
+        #expect(frames.count { $0.kind == .settled } == 1 && frames.count { $0.kind == .view } == 1)
+    }
+
+    @Test func `An answer that is sent again and again while the disk is full is acknowledged once`() throws {
+        let rig = try Self.rig { $0.connectWorker() }
+        rig.order(job("a"))
+        rig.commit()
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([task.answered("a")], credit: 2), from: worker(1))
+        rig.machine.journalIsFull(true, now: rig.now)
+        for _ in 1...10 { rig.exchange(.result([task.answered("a")], credit: 2), from: worker(1)) }
+        rig.machine.journalIsFull(false, now: rig.now)
+        while rig.commit() { rig.round() }
+        #expect(rig.take(worker(1)) == [.acknowledge([task.lease])])
+    }
+
     /// A store whose next commits have to be asked for.
     static func rig(_ prepare: (Rig) -> Void = { _ in }) throws -> Rig {
         let rig = try Rig()
@@ -127,18 +177,17 @@ import Testing
         #expect(rig.take(worker(1)) == [.acknowledge([task.lease])])
     }
 
-    @Test func `Tasks that wait when their worker says HELLO again leave before its WELCOME`()
-        throws
-    {
+    @Test(arguments: [false, true])
+    func `Tasks that wait when their worker says HELLO again leave before its WELCOME, unless it was lost`(_ isDead: Bool) throws {
         let rig = try Self.rig { $0.connectWorker() }
         rig.order(job("a"))
-        rig.machine.workerDied(workerID(1), "silent", now: rig.now)
+        if isDead { rig.machine.workerDied(workerID(1), "silent", now: rig.now) }
         rig.connectWorker(epoch: 2)
         while rig.commit() { rig.round() }
         let frames = rig.take(worker(1))
-        #expect(frames.map(\.kind) == [.task, .welcome, .task])
-        let tasks = frames.tasks
-        #expect(tasks.map(\.effect) == [tasks[0].effect, tasks[0].effect] && tasks[0].lease < tasks[1].lease)
+        #expect(frames.map(\.kind) == (isDead ? [.welcome, .task] : [.task, .welcome, .task]))
+        let leases = frames.tasks.map(\.lease)
+        #expect(Set(frames.tasks.map(\.effect)).count == 1 && leases == leases.sorted() && Set(leases).count == leases.count)
     }
 
     @Test func `Settled and requested view wait for the commit`() throws {

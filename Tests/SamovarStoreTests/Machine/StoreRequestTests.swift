@@ -171,14 +171,16 @@ import Testing
         #expect(misuse == [.error(PeerError(.misuse, "there is no instance other"))])
     }
 
-    @Test func `Waiters are bounded`() throws {
+    @Test func `Waiters are bounded, and who asks again is no other`() throws {
         var settings = StoreSettings()
         settings.waiters = 1
         let rig = try Rig(settings)
-        rig.connectClient()
-        rig.exchange(.viewRequest(instance: .main, atLeast: 99), from: client(1))
+        for number in [1, 2] as [UInt8] { rig.connectClient(number) }
+        for turn in [99, 99, 100] {
+            #expect(rig.exchange(.viewRequest(instance: .main, atLeast: turn), from: client(1)) == [])
+        }
         #expect(
-            rig.exchange(.viewRequest(instance: .main, atLeast: 99), from: client(1))
+            rig.exchange(.viewRequest(instance: .main, atLeast: 99), from: client(2))
                 == [.error(PeerError(.retryLater, "too many requests wait", wait: .seconds(1)))])
     }
 

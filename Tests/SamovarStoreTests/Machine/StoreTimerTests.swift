@@ -1,4 +1,5 @@
 import MachineSupport
+import MessagePack
 import SamovarCore
 import Testing
 
@@ -211,6 +212,53 @@ import Testing
         }
         #expect(rig.durable.ledger.isSettled(3))
         #expect(rig.durable.ledger.dead.isEmpty)
+    }
+
+    @Test func `A dead source is requeued only while it is wanted, or it would run beside the one that is wanted now`() throws {
+        let rig = try Self.rig(Shop.Watch(id: "feed", source: job("listen", diesSilently: true)))
+        let first = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([first.failed(permanent: true)], credit: 9), from: worker(1))
+        #expect(rig.ask("requeue", ["all": true])?.value["requeued"] == .array([.string("\(first.effect)")]))
+        let again = try #require(rig.takeTasks(worker(1)).first)
+        #expect(again.effect == first.effect)
+        rig.exchange(.result([again.failed(permanent: true)], credit: 9), from: worker(1))
+
+        rig.exchange(inputs([.watch([])], from: 2), from: client(1))
+        rig.exchange(
+            inputs([.watch([Shop.Watch(id: "feed", source: job("listen", diesSilently: true))])], from: 3), from: client(1))
+        let second = try #require(rig.takeTasks(worker(1)).first)
+        #expect(second.effect != first.effect)
+        #expect(rig.ask("requeue", ["all": true])?.value["requeued"] == .array([]))
+        #expect(
+            rig.ask("requeue", effect: "\(first.effect)")?.refusal
+                == "effect \(first.effect) is of a source that the program does not want any more: drop it")
+        #expect(rig.takeTasks(worker(1)) == [] && rig.durable.ledger.open.count == 1)
+        #expect(rig.ask("drop", effect: "\(first.effect)")?.refusal == nil)
+        #expect(rig.durable.ledger.dead.isEmpty)
+    }
+
+    @Test func `A dead source that the program requeues runs again while it is wanted, and is dropped when it is not`() throws {
+        let rig = try Self.rig(Shop.Watch(id: "feed", source: job("listen", diesSilently: true)))
+        let requeue = Shop.Input.wish([Shop.Wish(verb: "requeue", queue: "default")])
+        let first = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([first.failed(permanent: true)], credit: 9), from: worker(1))
+        rig.exchange(inputs([requeue], from: 2), from: client(1))
+        let again = try #require(rig.takeTasks(worker(1)).first)
+        #expect(again.effect == first.effect)
+        rig.exchange(.result([again.failed(permanent: true)], credit: 9), from: worker(1))
+
+        rig.exchange(inputs([.watch([])], from: 3), from: client(1))
+        #expect(rig.durable.ledger.dead.count == 1)
+        rig.exchange(inputs([requeue], from: 4), from: client(1))
+        #expect(rig.takeTasks(worker(1)) == [])
+        #expect(rig.durable.ledger.open.isEmpty && rig.durable.ledger.dead.isEmpty)
+        var dropped: [Origin] = []
+        for batch in rig.committedBatches {
+            try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
+                if record.event == .dropped(first.effect) { dropped.append(record.origin) }
+            }
+        }
+        #expect(dropped == [.store], "a journal without that record is replayed as it was")
     }
 
     @Test func `A source outlives any number of workers, and its program never hears of their deaths`() throws {

@@ -397,6 +397,29 @@ import Testing
         #expect(rig.takeTasks(worker(2)) == [])
     }
 
+    @Test func `An answer that waits when its worker leaves is not given up for an older attempt that goes on`() throws {
+        let rig = try Self.rig { $0.batchTurns = 1 }
+        rig.order(job("a"))
+        let older = try #require(rig.takeTasks(worker(1)).first)
+        rig.machine.workerDied(workerID(1), "silent", now: rig.now)
+        let newer = try #require(rig.connectWorker(2).tasks.first)
+        #expect(newer.effect == older.effect && newer.lease > older.lease)
+        rig.commits = false
+        for sequence in 2...3 {
+            rig.deliver(inputs([.add(1)], from: sequence), from: client(1))
+            rig.round()
+        }
+        #expect(rig.machine.turns.canTake == false)
+        rig.deliver(.result([newer.answered("newer")], credit: 2), from: worker(2))
+        rig.deliver(.goodbye, from: worker(2))
+        rig.commits = true
+        let claim = JobClaim(effect: older.effect, lease: older.lease, token: older.token)
+        #expect(rig.connectWorker(1, claims: [claim], credit: 0, epoch: 2).contains(.cancel([older.lease])))
+        #expect(try rig.state().done == ["newer"])
+        #expect(rig.exchange(.result([older.answered("older")], credit: 0), from: worker(1)) == [.acknowledge([older.lease])])
+        #expect(try rig.state().done == ["newer"])
+    }
+
     @Test func `An unreadable answer is a failure for good and its worker is not cancelled`() throws {
         let rig = try Self.rig()
         rig.order(job("a", attempts: 5))

@@ -83,7 +83,7 @@ import Testing
 
     @Test func `However many queues there are, there are at most 1,500 series`() throws {
         let rig = try StoreWorkerTests.rig(slots: 1, credit: 9)
-        for number in 0..<200 { _ = rig.machine.scheduler.meter(of: Queue("queue \(number)")) }
+        for number in 0..<200 { _ = rig.machine.scheduler.dispatcher.meters.number(of: Queue("queue \(number)")) }
         rig.machine.scheduler.close(EffectID(turn: 1, ordinal: 0), as: .dropped, of: Queue("queue 150"))
         rig.machine.scheduler.close(EffectID(turn: 1, ordinal: 1), as: .dropped, of: Queue("other"))
         let metrics = try metrics(rig)

@@ -21,13 +21,12 @@ import Testing
     private mutating func ask(
         _ verb: String, with arguments: MessagePackValue = .nil, _ bench: inout PartBench
     ) throws -> MessagePackValue {
-        do throws(AdminFailure) {
-            return try operators.answer(
-                AdminRequest(id: 1, verb: verb, arguments: arguments), by: nil, isServing: true, started: at(0), now: at(5),
-                &bench.scheduler, &bench.turns, &bench.out)
-        } catch {
-            guard case .refused(let refusal) = error else { throw error }
-            return .string(refusal.text)
+        let answer = try operators.answer(
+            AdminRequest(id: 1, verb: verb, arguments: arguments), by: nil, isServing: true, started: at(0), now: at(5),
+            &bench.scheduler, &bench.turns, &bench.out)
+        return switch answer {
+        case .success(let value): value
+        case .failure(let refusal): .string(refusal.text)
         }
     }
 

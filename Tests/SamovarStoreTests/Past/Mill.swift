@@ -68,7 +68,7 @@ enum Mill: OpenProgram {
             return state.grain.isMultiple(of: 5) ? order.then(.echo("fifth", 1)) : order
         case .stop(let name): return .cancel(Label(name))
         case .time(let name, let seconds):
-            state.timers[name] = seconds == 0 ? nil : seconds + state.grain % 2
+            state.timers[name] = seconds == 0 ? nil : seconds + abs(state.grain % 2)
             return .none
         case .watch(let name):
             state.source = name.isEmpty ? nil : "\(name)\(state.grain % 2)"

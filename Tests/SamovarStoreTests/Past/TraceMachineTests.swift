@@ -1,4 +1,5 @@
 import MachineSupport
+import MessagePack
 import SamovarCore
 import Testing
 
@@ -103,6 +104,29 @@ import Testing
             try Self.spans(of: rig.committedBatches).dropFirst().map { Self.line($0.span) } == [
                 "3 < outside of 3: applied, 0 s", "4 < outside of 4: streamed, 0 s", "5 < outside of 5: applied, 0 s",
             ])
+    }
+
+    @Test func `A drop is of the chain of its effect, be that dead or open`() throws {
+        let rig = try Self.rig()
+        rig.order(job("a", diesSilently: true), job("b"))
+        let tasks = rig.takeTasks(worker(1))
+        rig.exchange(.result([tasks[0].failed()], credit: 99), from: worker(1))
+        for effect in ["3/0", "3/1"] { #expect(rig.ask("drop", effect: effect)?.value == ["dropped": .string(effect)]) }
+        let batches = rig.committedBatches
+        let all = try Self.spans(of: batches)
+        #expect(
+            all.dropFirst().map { Self.line($0.span) } == [
+                "3 < outside of 3: applied, orders 3/0, orders 3/1, 0 s",
+                "3/0 < 3 of 3: dead after 1 (failed after 1 attempt: no luck), 0 s",
+                "5 < 3/0 of 3: dropped, 0 s",
+                "6 < 3/1 of 3: dropped, 0 s",
+                "3/1 < 3 of 3: dropped after 0, 0 s",
+            ])
+        for turn in 1..<rig.machine.head {
+            let restored = try Self.machines(after: turn, in: batches).restored
+            let expected = all.filter { $0.turn > turn }.map(\.span)
+            #expect(try Self.spans(of: batches, from: restored).map(\.span) == expected, "after the snapshot of \(turn)")
+        }
     }
 
     /// Machines that stand after a turn: one by replay, and one by a snapshot.

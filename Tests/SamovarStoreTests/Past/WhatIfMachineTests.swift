@@ -79,6 +79,24 @@ import Testing
         #expect((5...11).contains(most), "\(most)")
     }
 
+    @Test func `What the store has dropped of a source that nobody wanted stays where it would be wanted`() throws {
+        let journal = try MillJournal()
+        try journal.send(.watch("d"))
+        let source = try #require(journal.open.first { $0.isSource }?.id)
+        try journal.fail(source)
+        try journal.send(.watch(""))
+        let unwatched = journal.records.count
+        journal.write(.requeued(source), origin: .operator)
+        journal.write(.dropped(source))
+        journal.write(.attemptFailed(source, .threw, "no", notBefore: at(200)))
+        try journal.send(.echo("behind", 1))
+        let wanted = try whatIf(journal, Supposition(removed: [unwatched]))
+        #expect(reasons(wanted) == [unwatched: .removed])
+        let unwanted = try whatIf(journal, Supposition(inserted: [unwatched: [packed(Mill.Message.echo("more", 1))]]))
+        #expect(reasons(unwanted) == [unwatched + 3: .ofClosedEffect(source)])
+        #expect(unwanted.assumptions.contains(.requests(1)), "of an operator is the requeue alone")
+    }
+
     @Test func `An answer falls away if its effect was cancelled before`() throws {
         let journal = try MillJournal()
         try journal.send(.grind("long"))

@@ -52,6 +52,24 @@ import Testing
         }
     }
 
+    /// An answer may take what `accept` lets no input take: the timer that follows has a period all the same.
+    @Test func `An answer that leaves less than nothing has timers that fire`() throws {
+        let journal = try MillJournal()
+        try journal.send(.grind("a"))
+        try journal.answer(#require(journal.open.first).id, ["a"])
+        let answer = try #require(journal.records.last).turn
+        try journal.send(.time("t", 1))
+        journal.wait(.seconds(3))
+        try journal.fire()
+        var random = Random(seed: 1)
+        let (records, last) = (journal.records, journal.records.count)
+        let supposition = Supposition(replaced: [answer: packed(Mill.Message.pour(-3))])
+        let found = try whatIf(records, supposition, through: last, &random)
+        let naive = try NaiveWhatIf(records, supposition, through: last)
+        #expect(naive.wouldBe.state.grain == 0 && naive.was.state.grain == 3)
+        #expect(try unpacked(Mill.State.self, found.states.wouldBe) == naive.wouldBe.state)
+    }
+
     /// Turns with which a chain ends.
     private static func ends(of records: [Record]) -> [Int] {
         let starts = records.filter { if case .followUp = $0.origin { false } else { true } }

@@ -168,6 +168,28 @@ import Testing
         #expect(after.count == 1 && after.first?.hasPrefix("settled \(open.turn), ") == true, "\(after)")
     }
 
+    @Test mutating func `One connection does not take the places of all others, whatever it asks for`() throws {
+        var settings = StoreSettings()
+        (settings.waiters, settings.waitersOfClient) = (5, 1)
+        readers = Readers(settings)
+        var bench = try PartBench()
+        let open = try #require(try bench.order(job("a")))
+        let head = bench.turns.head
+        let none = EffectID(turn: 0, ordinal: 0)
+        for _ in 0..<2 { readers.settle(open.turn, for: client(1), bench.turns, &bench.out) }
+        readers.ask(viewAtLeast: head + 1, for: client(1), &bench.turns, &bench.out)
+        readers.ask(outputsAfter: none, waits: true, for: client(1), bench.turns, &bench.out)
+        readers.ask(viewsAfter: head, for: client(1), now: at(1), &bench.turns, &bench.out)
+        let ofOne = left(&bench)
+        #expect(ofOne == Array(repeating: "retryLater: too many requests wait", count: 3))
+        readers.settle(open.turn, for: client(2), bench.turns, &bench.out)
+        readers.ask(viewAtLeast: head + 1, for: client(3), &bench.turns, &bench.out)
+        readers.ask(outputsAfter: none, waits: true, for: client(4), bench.turns, &bench.out)
+        readers.ask(viewsAfter: head, for: client(5), now: at(1), &bench.turns, &bench.out)
+        let ofOthers = left(&bench)
+        #expect(ofOthers == [] && readers.waiters.count == 5)
+    }
+
     @Test mutating func `Who is gone is told nothing any more, and leaves room for others`() throws {
         var bench = try PartBench()
         let head = bench.turns.head

@@ -52,6 +52,24 @@ import Testing
         #expect(waiters.count == 4)
     }
 
+    @Test func `Requests of one connection have a limit of their own, and leave the other places to others`() {
+        var waiters = Waiters()
+        func insert(_ wish: Waiters.Wish, _ route: Route) -> Bool { waiters.insert(wish, for: route, limit: 4, limitOfEach: 2) }
+        let two: [Waiters.Wish] = [.settled(1), .view(3)]
+        for wish in two { #expect(insert(wish, client(1))) }
+        let more: [Waiters.Wish] = [.settled(2), .outputs(after: place(1)), .views(after: 1)]
+        for wish in more { #expect(!insert(wish, client(1))) }
+        for wish in two { #expect(insert(wish, client(1)), "a repeated one is no other") }
+        #expect(insert(.view(4), client(1)), "it stands for the one before")
+        #expect(waiters.count == 2)
+        for number in [2, 3] as [UInt8] { #expect(insert(.settled(2), client(number))) }
+        #expect(!insert(.settled(2), client(4)), "there is no place left")
+        #expect(insert(.view(5), client(1)), "its own place is")
+        #expect(waiters.count == 4)
+        #expect(take(.settled(1), &waiters) == [client(1)])
+        #expect(insert(.settled(2), client(1)))
+    }
+
     @Test func `What is taken is taken once, with what was made of it, and the rest goes on waiting`() {
         var waiters = Waiters()
         for turn in [3, 5] {

@@ -221,6 +221,18 @@ import Testing
         #expect(Self.look(&machine, Self.journal(), now: at(3)) == [Self.note("the journal is reached again")])
     }
 
+    @Test func `That the journal is reached and lets nobody in is told, also while it was away`() {
+        var machine = Self.warm()
+        #expect(machine.ticked(now: at(1)) == [.look])
+        #expect(machine.failed("cut", now: at(1)) == [Self.note("the journal is not reached: cut", .warning)])
+        #expect(machine.ticked(now: at(2)) == [.look])
+        let told = [Self.note("the journal lets nobody in: no password", .error)]
+        #expect(machine.failed("no password", isDenied: true, now: at(2)) == told)
+        #expect(machine.ticked(now: at(3)) == [.look])
+        #expect(machine.failed("no password", isDenied: true, now: at(3)) == [], "it is told once")
+        #expect(Self.look(&machine, Self.journal(), now: at(4)) == [Self.note("the journal is reached again")])
+    }
+
     @Test func `A journal that has turned back is left as it is`() {
         var behind = Self.warm()
         #expect(

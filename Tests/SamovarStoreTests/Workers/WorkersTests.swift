@@ -2,6 +2,7 @@ import MachineSupport
 import SamovarCore
 import Testing
 
+@testable import SamovarPeers
 @testable import SamovarStore
 @testable import SamovarWire
 
@@ -80,6 +81,31 @@ import Testing
         let newer = kinds(&bench)
         #expect(newer == ["error to 1", "welcome to 9"])
         #expect(workers.connections[worker(1)] == nil && workers.connections[worker(9)] == workerID(1))
+    }
+
+    @Test mutating func `A process that counts on from beyond the numbers of a dead one takes over its identity at once`() throws {
+        let offer = WorkerOffer(id: workerID(1), slots: 1, queues: [.default])
+        /// The numbers of the first three HELLOs of a process.
+        func epochs(beyond epoch: Int) -> [Int] {
+            let settings = WorkerMachine.Settings(connection: ConnectionSettings(firstPause: .zero, longestPause: .zero))
+            var machine = WorkerMachine(offer, schema: shop, epoch: epoch, settings: settings, random: Random(seed: 1))
+            var epochs: [Int] = []
+            for second in 0..<3 {
+                for case .send(let envelope) in machine.ticked(now: at(Double(second))) {
+                    if case .hello(let hello) = envelope.frame { epochs.append(hello.epoch) }
+                }
+                _ = machine.disconnected(now: at(Double(second)))
+            }
+            return epochs
+        }
+        var bench = try PartBench()
+        let (former, next) = (epochs(beyond: 0), epochs(beyond: 1_000_000))
+        #expect(former == [1, 2, 3] && next == [1_000_001, 1_000_002, 1_000_003])
+        try greet(epoch: former[2], &bench)
+        _ = left(&bench)
+        try greet(epoch: next[0], at: worker(9), &bench)
+        let told = kinds(&bench)
+        #expect(told == ["error to 1", "welcome to 9"] && workers.connections[worker(9)] == workerID(1))
     }
 
     @Test mutating func `What it can prove to hold is its own, and what never arrived goes to others`() throws {
