@@ -28,6 +28,11 @@ import Testing
         #expect(shown(text) == expected)
     }
 
+    @Test(arguments: [("世界世界", 8, "世界世界"), ("世界世界", 7, "世界世…"), ("世界世界", 6, "世界…"), ("abc", 2, "a…"), ("abc", 0, "")])
+    func `A line is cut by its columns`(text: String, columns: Int, expected: String) {
+        #expect(text[...].cut(toColumns: columns) == expected)
+    }
+
     @Test func `A flood of accents is one replacement character`() {
         #expect(shown("a" + String(repeating: "\u{301}", count: 10_000) + "b") == "\u{fffd}b")
     }

@@ -131,8 +131,12 @@ struct BrowserTests {
         let again = try Child(Executable.tally, ["web", "--data", page.data, "--port", "\(page.port)"], in: page.scratch)
         // It has the token still, but this browser has not.
         try await browser.shows("which has the token", in: "#banner")
-        try await browser.visit("about:blank")
+        // In the same tab, where it differs from what is shown by its fragment alone.
         try await browser.visit(page.address)
+        try await eventually("the token is taken, and the store is shown again") {
+            let state = "location.hash + ' ' + document.querySelector('#banner')?.hidden"
+            return try await browser.value(state) as? String == "#live true"
+        }
         try await browser.shows("Change", in: "main")
         #expect(again.end == nil, "\(again.errors)")
     }
@@ -181,6 +185,25 @@ struct BrowserTests {
             try await browser.text(of: "main .storage").contains(/free on the disk\s+[0-9.]+ [GTM]iB/)
         }
         #expect(try await browser.value("document.documentElement.scrollWidth <= 360") as? Bool == true, "it fits 360 pixels")
+        #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `A value that comes where there was none takes the place of the word for none`() async throws {
+        let page = try await ServedPage()
+        let browser = try await Browser(in: page.scratch)
+        try await browser.visit(page.address)
+        try await browser.shows("Change", in: "main")
+        try await browser.click("document.querySelector('nav a[href=\"#overview\"]')")
+        try await browser.shows("All that the store says", in: "main")
+        let names = "[...document.querySelectorAll('main .status > dl > dt')]"
+        let cell = "\(names).find(name => name.textContent === 'paused').nextElementSibling"
+        #expect(try await browser.value("\(cell).textContent") as? String == "none")
+        _ = try await page.command("queues", "--pause", "--queue", "mail")
+        try await eventually("the pause is shown") { try await browser.value("\(cell).children.length") as? Int == 1 }
+        #expect(try await browser.value("\(cell).firstChild.textContent.startsWith('1 value')") as? Bool == true)
+        _ = try await page.command("queues", "--resume", "--queue", "mail")
+        try await eventually("it is gone") { try await browser.value("\(cell).textContent") as? String == "none" }
         #expect(browser.complaints.isEmpty, "\(browser.complaints)")
     }
 

@@ -83,4 +83,27 @@ import Testing
         #expect(depth == PageValues.depth && seen == "… nested too deep")
         #expect(PageValues.bounded(["a": [1, "b", .nil]]) == ["a": [1, "b", .nil]])
     }
+
+    @Test func `A whole number that a script would take for another one is a text with all its digits`() {
+        let numbers: MessagePackValue = [
+            .int(9_007_199_254_740_991), .int(9_007_199_254_740_993), .int(-9_007_199_254_740_991), .int(.min), .uint(.max),
+        ]
+        let shown: MessagePackValue = [
+            .int(9_007_199_254_740_991), "9007199254740993", .int(-9_007_199_254_740_991), "-9223372036854775808",
+            "18446744073709551615",
+        ]
+        #expect(PageValues.bounded(["id": numbers]) == ["id": shown])
+    }
+
+    @Test func `The numbers of a progress keep all their digits, too`() {
+        func shown(_ progress: PanelProgress) -> [MessagePackValue] {
+            guard case .array(let nodes)? = PageValues.value(of: AnyPanel("", [.progress(progress)]))["of"], let node = nodes.first
+            else { return [] }
+            return [node["done"], node["total"]].compactMap { $0 }
+        }
+        let large = PanelProgress(label: "p", done: 9_007_199_254_740_993, total: .max)
+        #expect(shown(large) == ["9007199254740993", "9223372036854775807"])
+        #expect(shown(PanelProgress(label: "p", done: 3, total: 9_007_199_254_740_991)) == [.int(3), .int(9_007_199_254_740_991)])
+        #expect(shown(PanelProgress(label: "p", done: 3)) == [.int(3), .nil])
+    }
 }

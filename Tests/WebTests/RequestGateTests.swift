@@ -40,6 +40,15 @@ import Testing
         #expect(status(post("/api/v1/press") { $0.host = host }) == 421)
     }
 
+    @Test(arguments: ["127.0.0.1", "localhost", "127.0.0.1:80", "localhost:80"])
+    func `At the port of HTTP a browser leaves the port out`(host: String) {
+        let gate = RequestGate(port: 80, token: String(Self.token.reversed()), session: Self.token)
+        guard case .pass = gate.answer(to: get("/", host: host)) else {
+            Issue.record("\(host) is refused")
+            return
+        }
+    }
+
     @Test(arguments: [nil, "null", "http://evil.test", "https://localhost:7480", "http://127.0.0.1:7480", "http://localhost:7480/"])
     func `What changes something, and a socket, is for our own origin alone`(origin: String?) {
         #expect(status(post("/api/v1/press") { $0.origin = origin }) == 403)

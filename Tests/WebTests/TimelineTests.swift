@@ -99,6 +99,18 @@ struct TimelineTests {
     }
 
     @Test(.timeLimit(.minutes(3)))
+    func `At the oldest turn nothing older is offered`() async throws {
+        let (page, browser) = try await timeline(Self.three)
+        try await browser.shows("setGoal", in: "main .turns")
+        try await browser.press("End", code: 35)
+        try await eventually("End leads to 1") { try await browser.value(Self.chosen) as? String == "1" }
+        let older = "[...document.querySelectorAll('main button')].find(b => b.textContent === 'older').disabled"
+        #expect(try await browser.value(older) as? Bool == true)
+        #expect(page.page.end == nil)
+        #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
     func `Turns are found by kind, origin, chain and text`() async throws {
         let (page, browser) = try await timeline(Self.three + [#"{"add":{"name":"pears"}}"#, #"{"add":{"name":"figs"}}"#])
         try await browser.shows("figs", in: "main .turns")
@@ -122,6 +134,25 @@ struct TimelineTests {
             }
             try await choose(name, "")
             try await eventually("all are there again") { (try await browser.value(turns) as? String ?? "").hasSuffix(all) }
+        }
+        #expect(page.page.end == nil)
+        #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `A text is looked for with its spaces and its plus`() async throws {
+        let (page, browser) = try await timeline([#"{"add":{"name":"green tea"}}"#, #"{"add":{"name":"a+b c"}}"#])
+        try await browser.shows("a+b c", in: "main .turns")
+        for (text, found, other) in [("green tea", "green tea", "a+b c"), ("a+b c", "a+b c", "green tea")] {
+            _ = try await browser.value(
+                """
+                (() => { const i = [...document.querySelectorAll('main .filters label')].find(l => l.textContent.startsWith('text'))
+                .querySelector('input'); i.value = '\(text)'; i.form.requestSubmit(); })()
+                """)
+            try await eventually("'\(text)' is found alone") {
+                let rows = try await browser.text(of: "main .turns")
+                return rows.contains(found) && !rows.contains(other)
+            }
         }
         #expect(page.page.end == nil)
         #expect(browser.complaints.isEmpty, "\(browser.complaints)")

@@ -1,4 +1,5 @@
 import Foundation
+import SamovarTerminal
 
 /// Redraws a few lines in place on a terminal.
 final class LiveScreen {
@@ -9,7 +10,8 @@ final class LiveScreen {
     func draw(_ text: String) {
         // A terminal that will not tell its size gets what fits everywhere.
         let (columns, rows) = RawTerminal.size.map { ($0.columns, $0.rows - 1) } ?? (80, 24)
-        let shown = text.split(separator: "\n", omittingEmptySubsequences: false).prefix(rows).map { $0.prefix(columns - 1) }
+        let shown = text.split(separator: "\n", omittingEmptySubsequences: false).prefix(rows)
+            .map { $0.cut(toColumns: columns - 1) }
         // Up to where the last drawing began, then everything below it anew.
         let home = lines > 0 ? "\u{1b}[\(lines)A\r" : ""
         printData(home + "\u{1b}[J" + shown.joined(separator: "\n"))

@@ -45,7 +45,7 @@ struct TraceCommand<App: SamovarApp>: AsyncParsableCommand {
             }
             var lines = TraceLines(of: App.Program.schema.name, timeline: past.timeline, redactions: redactions, attempts: attempts)
             let open = try past.trace(first...last) { span in
-                if let line = lines.add(span) { printData(line) }
+                for line in lines.add(span) { printData(line) }
             }
             if let line = lines.end() { printData(line) }
             if open > 0 { printError("\(open) effect\(open == 1 ? " is" : "s are") still open, and no span yet") }

@@ -8,7 +8,7 @@ package typealias AnyPanelNode = PanelNode<MessagePackValue>
 /// Finds the panel in a view, and reads it without knowing the program's types.
 ///
 /// What is read may come from anywhere, so this never fails: a node that it cannot understand becomes a text that says why, and what
-/// exceeds the limits is left out, with a text in its place.
+/// exceeds the limits is left out, with a text in its place, but for columns of a table.
 package struct PanelReader {
     private let limits: PanelLimits
     private var nodesLeft: Int

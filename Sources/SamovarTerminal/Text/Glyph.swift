@@ -42,6 +42,13 @@ extension Glyph {
     }
 }
 
+extension Substring {
+    /// As much of a line as fits into so many columns, the last one being “…” if something was cut.
+    package func cut(toColumns columns: Int) -> String {
+        Glyph.glyphs(of: String(self), PanelLimits()).cut(to: columns).map(\.text).joined()
+    }
+}
+
 extension [Glyph] {
     /// Columns.
     var width: Int { reduce(0) { $0 + $1.width } }

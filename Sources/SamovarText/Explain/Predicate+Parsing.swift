@@ -120,7 +120,13 @@ private struct PredicateParser {
 
     private mutating func number() throws(ExpressionError) -> MessagePackValue {
         let start = scanner.position
-        let text = scanner.takeWhile { $0.isASCII && ($0.isNumber || $0.isLetter || $0 == ".") }
+        let isPart: (Character) -> Bool = { $0.isASCII && ($0.isNumber || $0.isLetter || $0 == ".") }
+        var text = scanner.takeWhile(isPart)
+        // The sign of an exponent is a part of the number, and no operator.
+        if text.last == "e" || text.last == "E", let sign = scanner.next, sign == "-" || sign == "+" {
+            _ = scanner.take(String(sign))
+            text += String(sign) + scanner.takeWhile(isPart)
+        }
         do throws(JSONError) {
             return try JSONTranscoder.parse(text)
         } catch {

@@ -171,8 +171,17 @@ extension Predicate {
         }
     }
 
+    /// Of a whole number, with room for what is calculated of two of them.
+    private static func whole(_ value: MessagePackValue) -> Int128? {
+        switch value {
+        case .int(let value): Int128(value)
+        case .uint(let value): Int128(value)
+        default: nil
+        }
+    }
+
     private static func calculate(_ sign: Operator, _ one: MessagePackValue, _ other: MessagePackValue) -> MessagePackValue {
-        if case (.int(let a), .int(let b)) = (one, other) {
+        if let a = whole(one), let b = whole(other) {
             let (result, overflow) =
                 switch sign {
                 case .plus: a.addingReportingOverflow(b)
@@ -181,7 +190,10 @@ extension Predicate {
                 case .divided: a.dividedReportingOverflow(by: b)
                 default: a.remainderReportingOverflow(dividingBy: b)
                 }
-            return overflow ? .nil : .int(result)
+            if overflow { return .nil }
+            if let number = Int64(exactly: result) { return .int(number) }
+            if let number = UInt64(exactly: result) { return .uint(number) }
+            return .nil
         }
         guard let a = number(one), let b = number(other) else { return .nil }
         let result =

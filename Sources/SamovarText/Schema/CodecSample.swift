@@ -31,6 +31,7 @@ struct CodecSample {
             return fields.keys.sorted().first { !isOwn($0, fields, of: nil, type) }.map { "\($0) is not the property of that name" }
         case .cases(let cases):
             for (name, values) in cases.sorted(by: { $0.key < $1.key }) {
+                if hidesName(of: name, values, type) { return "its own description hides whether \(name) is the name of a case" }
                 if let key = values.keys.sorted().first(where: { !isOwn($0, values, of: name, type) }) {
                     return "\(key) of \(name) is not the value of that name"
                 }
@@ -53,13 +54,13 @@ struct CodecSample {
 
     /// Whether the value under a key, and no other, is what the property or associated value of that name gets.
     private func isOwn<T: Codable>(_ key: String, _ fields: [String: Shape.Place], of case: String?, _ type: T.Type) -> Bool {
-        // An only value has nothing to be mistaken for, and no name that could be asked.
-        if fields.count == 1, `case` != nil { return true }
         let pairs = fields.map { MessagePackPair(.string($0.key), value($0.value, $0.key == key ? 1 : 0)) }
         do {
             let whole = `case`.map { .map([MessagePackPair(.string($0), .map(pairs))]) } ?? MessagePackValue.map(pairs)
             var mirror = Mirror(reflecting: try MessagePackDecoder().decode(type, from: whole.encoded))
             if `case` != nil, let values = mirror.children.first?.value { mirror = Mirror(reflecting: values) }
+            // An only value without a label is no tuple, and has one name.
+            if fields.count == 1, `case` != nil, mirror.displayStyle != .tuple || mirror.children.count != 1 { return key == "_0" }
             // An associated value without a label is `.0` to a mirror and `_0` to a coder.
             let property = mirror.children.first { $0.label.map { $0.hasPrefix(".") ? "_\($0.dropFirst())" : $0 } == key }
             guard let property = property?.value as? any Encodable, let place = fields[key] else { return false }
@@ -73,12 +74,24 @@ struct CodecSample {
         Self.comparable(try MessagePackValue(encoded: try MessagePackEncoder().encode(value)))
     }
 
-    /// The case of an enum as it is declared, if it can be told.
+    /// Whether it cannot be told that a case has the name under which it is encoded. A text of the type's own that is the same will
+    /// be that.
+    private func hidesName<T: Codable>(of case: String, _ fields: [String: Shape.Place], _ type: T.Type) -> Bool {
+        let value = MessagePackValue.map([MessagePackPair(.string(`case`), map(fields, 1))])
+        // What is not taken at all has another objection.
+        guard let decoded = try? MessagePackDecoder().decode(type, from: value.encoded) else { return false }
+        return Self.nameOfCase(decoded) == nil && "\(decoded)" != `case`
+    }
+
+    /// The case of an enum as it is declared, if it can be told: one without values only by its text, unless the type has one of
+    /// its own.
     private static func nameOfCase(_ value: some Any) -> String? {
         let mirror = Mirror(reflecting: value)
         guard mirror.displayStyle == .enum else { return nil }
         if let label = mirror.children.first?.label { return label }
-        return value is any CustomStringConvertible ? nil : "\(value)"
+        let hasOwnText =
+            value is any CustomStringConvertible || value is any CustomDebugStringConvertible || value is any TextOutputStreamable
+        return hasOwnText ? nil : "\(value)"
     }
 
     /// Without the order of pairs and the width of floats.

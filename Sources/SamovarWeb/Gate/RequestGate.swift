@@ -62,7 +62,11 @@ struct RequestGate: Sendable {
     /// Carries the port, since cookies of a host are those of all its ports.
     var cookieName: String { "samovar-\(port)" }
 
-    private var names: [String] { ["127.0.0.1:\(port)", "localhost:\(port)", "[::1]:\(port)"] }
+    /// A browser leaves the port of HTTP out.
+    private var names: [String] {
+        let hosts = ["127.0.0.1", "localhost", "[::1]"]
+        return hosts.map { "\($0):\(port)" } + (port == 80 ? hosts : [])
+    }
 
     func answer(to request: Request) -> Answer {
         let raw = request.rawPath ?? request.path

@@ -9,6 +9,8 @@ enum PageValues {
     static let children = 500
     static let textBytes = 64 << 10
     static let depth = 32
+    /// Whole numbers that JavaScript has, each of them apart from its neighbours.
+    private static let scriptNumbers: ClosedRange<Int64> = -9_007_199_254_740_991...9_007_199_254_740_991
 
     // MARK: Panels
 
@@ -69,8 +71,8 @@ enum PageValues {
             ]
         case .progress(let progress):
             return [
-                "kind": "progress", "label": .string(progress.label), "done": .int(Int64(progress.done)),
-                "total": progress.total.map { .int(Int64($0)) } ?? .nil,
+                "kind": "progress", "label": .string(progress.label), "done": bounded(.int(Int64(progress.done))),
+                "total": progress.total.map { bounded(.int(Int64($0))) } ?? .nil,
             ]
         case .field(let field):
             let pairs = [
@@ -84,7 +86,7 @@ enum PageValues {
 
     // MARK: Other values
 
-    /// The value, with a text in the place of what was cut.
+    /// The value, with a text in the place of what was cut, and of a whole number that a script would take for another one.
     static func bounded(
         _ value: MessagePackValue, text maximum: Int = textBytes, depth left: Int = depth
     ) -> MessagePackValue {
@@ -105,7 +107,9 @@ enum PageValues {
             var shown = pairs.prefix(children).map { MessagePackPair($0.key, bounded($0.value, text: maximum, depth: left - 1)) }
             if pairs.count > children { shown.append(MessagePackPair("…", .string("\(pairs.count - children) more"))) }
             return .map(shown)
-        case .nil, .bool, .int, .uint, .float, .double, .extension: return value
+        case .int(let number): return scriptNumbers.contains(number) ? value : .string("\(number)")
+        case .uint(let number): return .string("\(number)")
+        case .nil, .bool, .float, .double, .extension: return value
         }
     }
 }

@@ -64,7 +64,8 @@ function place(parent, index, name, className = "", key = undefined) {
     made.dataset.key = key;
     made.dataset.since = performance.now();
   }
-  if (there) there.replaceWith(made); else parent.append(made);
+  // Where there is no element there may be a text, which the first element takes the place of.
+  if (there) there.replaceWith(made); else if (index === 0) parent.replaceChildren(made); else parent.append(made);
   return made;
 }
 
@@ -389,14 +390,17 @@ async function meet() {
   isMet = about.hasPast !== null;
 }
 
+const tokenInAddress = () => new URLSearchParams(location.hash.slice(1)).get("t");
+
 async function begin() {
-  const token = new URLSearchParams(location.hash.slice(1)).get("t");
+  // An address with a token may be opened in a tab that shows this page already.
+  addEventListener("hashchange", () => tokenInAddress() ? location.reload() : draw());
+  const token = tokenInAddress();
   if (token) {
     history.replaceState(null, "", location.pathname + "#live");
     await post("token", { token });
   }
   await meet();
-  addEventListener("hashchange", draw);
   listen();
 }
 

@@ -66,10 +66,13 @@ export function past({ get, setText, drawValue, draw, store }) {
 
   // MARK: Timeline
 
+  /** As a query of an address has it, where a plus is a plus. */
+  const written = (parameters) => String(new URLSearchParams(parameters)).replaceAll("+", "%20");
+
   function query(more) {
-    const parameters = new URLSearchParams({ count: rowCount });
-    for (const [name, value] of Object.entries({ ...known.filter, ...more })) if (value !== "" && value !== undefined) parameters.set(name, value);
-    return "turns?" + parameters;
+    const parameters = { count: rowCount };
+    for (const [name, value] of Object.entries({ ...known.filter, ...more })) if (value !== "" && value !== undefined) parameters[name] = value;
+    return "turns?" + written(parameters);
   }
 
   /** Loads rows: the newest, those before a turn, or those after one. Of two questions the later one counts. */
@@ -80,8 +83,12 @@ export function past({ get, setText, drawValue, draw, store }) {
     try {
       const answer = await ask(query(place));
       if (number !== asking) return;
-      Object.assign(known, { rows: answer.rows, looked: answer.looked, first: answer.first, last: answer.last, problem: null, after: place.after });
-      if (place.after !== undefined && known.rows.length === 0) return load({}, "first");
+      const isUpwards = place.after !== undefined;
+      // A search that has found nothing goes on, if it has not come to the newest turn.
+      if (isUpwards && answer.rows.length === 0) return answer.looked < answer.last ? load({ after: answer.looked }, select) : load({}, "first");
+      // What is older than these begins below the turn after which was looked.
+      const looked = isUpwards ? place.after + 1 : answer.looked;
+      Object.assign(known, { rows: answer.rows, looked, first: answer.first, last: answer.last, problem: null });
       if (select === "first" || select === "last") known.selected = known.rows.at(select === "first" ? 0 : -1)?.turn ?? null;
       else if (select !== undefined) known.selected = select;
     } catch (error) {
@@ -419,7 +426,7 @@ export function past({ get, setText, drawValue, draw, store }) {
     }
   }
 
-  const statePath = (turn, path, from = 0) => "state?" + new URLSearchParams({ turn, path, from });
+  const statePath = (turn, path, from = 0) => "state?" + written({ turn, path, from });
 
   function opener(turn, child, title) {
     const details = element("details");

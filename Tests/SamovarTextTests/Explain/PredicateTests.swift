@@ -22,7 +22,10 @@ import Testing
         "count(state.name) == 3",
         "state.name == \"ada\" && state.name < \"b\"", "state.nothing == null", "state.n + 2 * 2 == 7", "(state.n + 2) * 2 == 10",
         "state.n - 1 - 1 == 1", "-state.n == -3", "7 % 4 == state.n", "state.big > state.huge", "state.n / 0 == null",
-        "state.huge + 1 == null", "false || state.on && true", "!(state.n == 4)", "!state.n == 4",
+        "state.big + 1 == null", "state.huge + 1 == 9223372036854775808", "state.big % 2 == 1", "state.big - 1 < state.big",
+        "-9223372036854775808 == -9223372036854775807 - 1", "state.big * state.big == null",
+        "1e-5 < state.half", "5E-1 == state.half", "1 - 5e-1 == state.half", "-5e-1 < 0", "3e+0-1 == 2", "1e1-7 == state.n",
+        "false || state.on && true", "!(state.n == 4)", "!state.n == 4",
     ])
     func `It is true`(_ text: String) throws {
         #expect(try holds(text))
@@ -32,7 +35,8 @@ import Testing
         "state.n", "state.name", "state.nothing", "state.n < \"4\"", "state.n == \"3\"", "state.nothing < 1",
         "state.nothing >= null",
         "state.list[3] == 3", "state.list[\"2\"] == 3", "state.on && false", "state.huge == 9223372036854775808.0 + 1 && false",
-        "state.big == state.huge", "count(state.n) > 0",
+        "state.big == state.huge", "-9223372036854775808 == -9223372036854775807", "state.big - 1 == state.big",
+        "count(state.n) > 0",
     ])
     func `It is not true`(_ text: String) throws {
         #expect(try !holds(text))
@@ -42,7 +46,8 @@ import Testing
         ("", 1, "expected a path"), ("state.n >", 10, "expected a path"), ("n > 3", 1, "did you mean `state.n`?"),
         ("state.n = 3", 9, "did you mean `==`?"), ("state.n > 2 > 1", 14, "do not chain"), ("(state.n", 9, "expected `)`"),
         ("state.", 7, "expected a name"), ("state[-1]", 7, "expected a number"), ("state[1", 8, "expected `]`"),
-        ("state.n == \"x", 12, "has no end"), ("state.n == 3x", 12, "is no number"), ("state.n 3", 9, "expected an operator"),
+        ("state.n == \"x", 12, "has no end"), ("state.n == 3x", 12, "is no number"), ("state.n == 1e-", 12, "“1e-” is no number"),
+        ("state.n == 1e -5", 12, "“1e” is no number"), ("state.n 3", 9, "expected an operator"),
         ("count state.n", 7, "expected `(`"), ("state.n == \"\\q\"", 12, "escape"),
         ("state[\"a\\\\\"] == 1 &&", 21, "expected a path"),
         ("state[99999999999999999999]", 7, "expected a number"),

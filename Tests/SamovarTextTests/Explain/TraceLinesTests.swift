@@ -17,7 +17,7 @@ import Testing
     ) throws -> (lines: [String], missed: [String]) {
         var lines = TraceLines(of: "Shop", timeline: timeline, redactions: try paths.map { try Redaction(parsing: $0) })
         var texts: [String] = []
-        func add(_ span: TraceSpan) { if let line = lines.add(span) { texts.append(line) } }
+        func add(_ span: TraceSpan) { texts += lines.add(span) }
         for (place, message) in messages.enumerated() {
             let turn = 2 * place + 1
             let order = OpenEffect(
@@ -127,6 +127,25 @@ import Testing
         #expect((spans[1]["status"] as? [String: Any])?["code"] as? Int == 2 && spans[3]["status"] == nil)
         #expect((spans[1]["events"] as? [[String: Any]])?.first?["timeUnixNano"] as? String == "3000000000")
         #expect(Set(spans.compactMap { $0["spanId"] as? String }).count == 4)
+    }
+
+    @Test func `A line has no more spans for an effect that was tried very often`() throws {
+        let order = OpenEffect(
+            id: EffectID(turn: 1, ordinal: 0), root: 1, payload: MessagePackValue("run").encoded, now: Self.time(1))
+        let attempts = (0..<1_200).map { number in
+            RememberedAttempt(
+                effect: order.id, number: number + 1, handedOut: Self.time(2 + number), ended: Self.time(3 + number), how: "failed")
+        }
+        var lines = TraceLines(of: "Shop", timeline: Self.timeline, redactions: [], attempts: attempts)
+        var texts = lines.add(
+            TraceSpan(
+                .effect(order.id), .turn(1), root: 1, from: Self.time(1), to: Self.time(2_000), failure: nil,
+                .effect(order, .answered, attempts: 1_200)))
+        if let line = lines.end() { texts.append(line) }
+        let counts = try texts.map { try Self.spans(in: [$0]).count }
+        #expect(counts == [512, 512, 177])
+        let ids = try Self.spans(in: texts).compactMap { $0["spanId"] as? String }
+        #expect(Set(ids).count == 1_201)
     }
 
     // MARK: Redacting

@@ -42,20 +42,31 @@ package struct TraceLines {
         beginning = String(decoding: text.bytes, as: UTF8.self)
     }
 
-    /// Adds a span; returns a line if it is full by then.
-    package mutating func add(_ span: TraceSpan) -> String? {
-        text.raw(count == 0 ? beginning : ",")
+    /// Adds a span and those of its attempts; returns the lines that are full by then.
+    package mutating func add(_ span: TraceSpan) -> [String] {
+        var lines: [String] = []
+        next()
         write(span)
-        count += 1
+        if let line = endIfFull() { lines.append(line) }
         // A requeued effect has a span for each of its ends, and each attempt belongs to one of them.
         if case .effect(let effect, _, _) = span.content {
             for attempt in attempts[effect.id] ?? [] where attempt.handedOut >= span.begin && attempt.handedOut <= span.end {
-                text.raw(",")
+                next()
                 write(attempt, of: span)
-                count += 1
+                if let line = endIfFull() { lines.append(line) }
             }
         }
-        return count >= Self.maximumSpans || text.bytes.count >= Self.maximumBytes ? end() : nil
+        return lines
+    }
+
+    /// Begins one more span of the line.
+    private mutating func next() {
+        text.raw(count == 0 ? beginning : ",")
+        count += 1
+    }
+
+    private mutating func endIfFull() -> String? {
+        count >= Self.maximumSpans || text.bytes.count >= Self.maximumBytes ? end() : nil
     }
 
     /// The last line, unless there is nothing more.
