@@ -331,7 +331,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "SamovarCommandsTests",
-            dependencies: samovar + ["SamovarStore", "MessagePack", "ProcessSupport", argumentParser],
+            dependencies: samovar + ["SamovarStore", "MessagePack", "ProcessSupport", argumentParser, logging, subprocess],
             swiftSettings: settings),
         .testTarget(
             name: "SamovarTextTests",
@@ -355,7 +355,7 @@ let package = Package(
             name: "SamovarHostTests",
             dependencies: [
                 "SamovarHost", "SamovarCore", "SamovarWire", "SamovarPeers", "SamovarStore", "MessagePack", "SamovarWorker",
-                "ZeroMQ", "CLinux",
+                "ZeroMQ", "CLinux", "Journal", "JournalChain",
                 "ProcessSupport",
                 logging,
             ],

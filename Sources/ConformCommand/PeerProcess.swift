@@ -23,6 +23,7 @@ final class PeerProcess: Sendable {
 
     let wakeup: Wakeup
     private let id: pid_t
+    private let name: String
     private let input: Int32
     private var errorFile: String { folder + "/errors" }
     private let folder: String
@@ -32,6 +33,7 @@ final class PeerProcess: Sendable {
     init(_ command: [String], variables: [String: String], in folder: String) throws {
         wakeup = try Wakeup()
         self.folder = folder
+        name = command[0]
         let (inputEnd, input) = try makePipe()
         let (output, outputEnd) = try makePipe()
         defer {
@@ -48,8 +50,15 @@ final class PeerProcess: Sendable {
             throw error
         }
         Self.running.withLock { $0[id] = folder }
-        startThread("conform-output") { [self] in read(output) }
-        startThread("conform-end") { [self] in waitForEnd() }
+        do {
+            try SystemThread.start("conform-end") { [self] in waitForEnd() }
+            try SystemThread.start("conform-output") { [self] in read(output) }
+        } catch {
+            // That there is no thread says more than what follows from it.
+            try? end()
+            close(output)
+            throw error
+        }
     }
 
     /// What it did since the last call.
@@ -97,13 +106,19 @@ final class PeerProcess: Sendable {
     func terminate() { kill(-id, SIGTERM) }
 
     /// Ends the whole group. To be called once, when nothing is written any more.
-    func end() {
-        kill(-id, SIGKILL)
+    ///
+    /// - Throws: `SpawnError` if it runs as somebody whose processes are not ours to end.
+    func end() throws {
+        let isForbidden = kill(-id, SIGKILL) != 0 && errno == EPERM
         var status: Int32 = 0
-        waitpid(id, &status, 0)
+        // Who is not killed may never end.
+        let isAlive = waitpid(id, &status, isForbidden ? WNOHANG : 0) == 0
         state.withLock { $0.isReaped = true }
         Self.running.withLock { $0[id] = nil }
         close(input)
+        guard isAlive else { return }
+        throw SpawnError(
+            description: "\(name) runs as another user: process \(id) cannot be ended, and goes on. Run this as that user")
     }
 
     /// Ends all, when this process has to.
@@ -153,15 +168,9 @@ final class PeerProcess: Sendable {
     }
 }
 
-/// A command that cannot be started.
+/// A command that cannot be started, or not be ended.
 struct SpawnError: Error, CustomStringConvertible {
     let description: String
-}
-
-private func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
-    let thread = Thread(block: body)
-    thread.name = name
-    thread.start()
 }
 
 /// Neither end is for other children.

@@ -40,7 +40,19 @@ struct Play: ~Copyable {
 
     /// The verdict, and what the peer has said on standard error.
     mutating func run() throws -> (Verdict, errors: String) {
-        defer { process.end() }
+        let result: (Verdict, errors: String)
+        do {
+            result = try play()
+        } catch {
+            // Why it could not be played is what counts.
+            try? process.end()
+            throw error
+        }
+        try process.end()
+        return result
+    }
+
+    private mutating func play() throws -> (Verdict, errors: String) {
         while true {
             for action in machine.takeActions() { try perform(action) }
             let hasMore = process.flush()

@@ -4,6 +4,16 @@ public struct JournalCheck: Sendable {
     /// How many bytes of batches are a piece, unless a single one is larger.
     static let pieceSize = 512 << 10
 
+    /// What a piece has come to.
+    public enum Progress: Equatable, Sendable {
+        /// There is more to read.
+        case more
+        /// Everything up to the end is sound.
+        case end
+        /// The journal is not reached, and nothing is known of the piece: it is to be read again, later.
+        case away
+    }
+
     /// The last turn to read.
     public let end: Int
     private var through: Int
@@ -16,12 +26,11 @@ public struct JournalCheck: Sendable {
 
     /// Reads the next piece.
     ///
-    /// - Returns: whether there is more.
     /// - Throws: what is wrong with the batches that follow; they are not what was written, or cannot be read.
-    public mutating func advance(in journal: some Journal) throws -> Bool {
+    public mutating func advance(in journal: some Journal) throws -> Progress {
         // What was trimmed meanwhile need not be read.
         through = max(through, journal.first - 1)
-        guard through < end else { return false }
+        guard through < end else { return .end }
         var size = 0
         do {
             try journal.read(from: through + 1) { batch in
@@ -29,7 +38,12 @@ public struct JournalCheck: Sendable {
                 size += batch.bytes.count
                 if size >= Self.pieceSize { throw Enough() }
             }
-        } catch is Enough {}
-        return through < end
+        } catch is Enough {
+        } catch let error as JournalError where error.isAway {
+            return .away
+        } catch let error as JournalError where error.code == .missing && through < journal.first - 1 {
+            // A trim whose answer was lost is found by who reads.
+        }
+        return through < end ? .more : .end
     }
 }

@@ -2,7 +2,7 @@
 public struct JournalError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kind of an error; more kinds may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Kind: String { case full, unavailable, fenced, inputOutput, busy, damaged, missing, format, misuse }
+        private enum Kind: String { case full, unavailable, denied, fenced, inputOutput, busy, damaged, missing, format, misuse }
         private let kind: Kind
 
         /// No space is left. Nothing has changed, and the same call may be tried again when there is space.
@@ -10,6 +10,9 @@ public struct JournalError: Error, Equatable, Sendable, CustomStringConvertible 
         /// What keeps the journal is not reached, or does not confirm. Whether the call has happened may be unknown: the same call, and no
         /// other, may be tried again, and finds out.
         public static let unavailable = Code(kind: .unavailable)
+        /// What keeps the journal is reached, and does not let this process in. Nothing has happened, and a person has to act: a
+        /// process that starts ends, one that has begun tries the same call again.
+        public static let denied = Code(kind: .denied)
         /// Another process has taken the journal over: this one writes nothing any more, and must end.
         public static let fenced = Code(kind: .fenced)
         /// The disk or the operating system failed: what is durable is unknown until a new process has read it. The
@@ -45,6 +48,9 @@ public struct JournalError: Error, Equatable, Sendable, CustomStringConvertible 
         guard let underlying else { return message }
         return "\(message) (\(underlying))"
     }
+
+    /// Whether what keeps the journal cannot be asked, so that the same call may be tried again.
+    package var isAway: Bool { code == .unavailable || code == .denied }
 
     /// Whether no later write may be tried: a second attempt could succeed on top of a loss.
     package var forbidsWriting: Bool { code == .inputOutput || code == .damaged || code == .fenced }

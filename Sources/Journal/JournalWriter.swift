@@ -4,8 +4,8 @@ public struct JournalWriter: ~Copyable {
 
     public enum Event: Sendable {
         case committed(through: Int)
-        /// The disk is full, or the journal is not reached; the batch is tried again until there is space. Told again if it is the other
-        /// of both.
+        /// The disk is full, or the journal is not reached; the batch is tried again until there is space. Told again if it is
+        /// another reason.
         case full(JournalError)
         case freed
         /// The journal cannot be used any more.
@@ -35,7 +35,7 @@ public struct JournalWriter: ~Copyable {
             report(.committed(through: batch.last))
             return true
         } catch {
-            guard error.code == .full || error.code == .unavailable, waiting else {
+            guard error.code == .full || error.isAway, waiting else {
                 hasFailed = true
                 report(.failed(error))
                 return true

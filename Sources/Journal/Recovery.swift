@@ -2,7 +2,8 @@ extension Journal {
     /// Brings a reader to the last turn: the newest snapshot that it can use, then the later batches.
     ///
     /// A snapshot is a cache, so one that cannot be used is passed over with a note: an older one or the whole journal will do.
-    /// A batch that cannot be read is an error, because without it there would be another history.
+    /// A batch that cannot be read is an error, because without it there would be another history. So is a journal that is not reached, which
+    /// says nothing of its snapshots.
     ///
     /// - Parameters:
     ///   - last: The last turn to read.
@@ -17,6 +18,8 @@ extension Journal {
             do {
                 try restore(&reader, try snapshot(at: turn))
             } catch let error as any UnmendableError {
+                throw error
+            } catch let error as JournalError where error.isAway {
                 throw error
             } catch {
                 note("the snapshot of turn \(turn) cannot be used, an older one or the whole journal will do: \(error)")

@@ -31,8 +31,9 @@ package struct BatchChain: JournalEnd {
     /// Why this one cannot be the next by its numbers; nil if it can.
     package func problem(ofNext batch: Batch) -> String? {
         guard batch.last >= batch.first else { return "it ends before it begins" }
+        // In this order: numbers of a damaged file may be any.
+        guard batch.first > last else { return "it overlaps the batch before it" }
         guard batch.first - 1 == last else {
-            if batch.first <= last { return "it overlaps the batch before it" }
             let hole = Batch(first: last + 1, last: batch.first - 1, bytes: [])
             return "a hole in the numbering before it, \(hole.turns) missing"
         }

@@ -108,6 +108,8 @@ package protocol JournalLease: AnyObject, Sendable {
     var hasEnded: Bool { get }
     /// Asks the owner of an epoch for the journal.
     func want(from epoch: Int) throws(JournalError)
+    /// Takes that back, unless somebody else has asked since.
+    func withdraw() throws(JournalError)
     /// What the journal outlives by now: a place may have become another since it was opened.
     func durability() throws(JournalError) -> Durability
     /// Gives the journal up, if it is still this store's.

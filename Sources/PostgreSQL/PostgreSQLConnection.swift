@@ -29,8 +29,8 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
 
     /// Connects, within the time that the server has for one answer.
     ///
-    /// - Throws: `PostgreSQLError` of kind `lost` if the server is not reached, is not ready or does not let us in: libpq tells these apart in
-    ///   words alone.
+    /// - Throws: `PostgreSQLError` of kind `denied` if every host of the address lets nobody in with this role, password or
+    ///   database; of kind `lost` if one is not reached or not ready.
     public init(_ address: PostgreSQLAddress, patience: Duration = .seconds(10)) throws(PostgreSQLError) {
         let notices = PostgreSQLNotices()
         handle = try Self.connect(address, notices, patience)
@@ -54,7 +54,8 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
                 problems.append(error)
             }
         }
-        throw PostgreSQLError(.lost, problems.map(\.message).joined(separator: "; "))
+        let isDenied = problems.allSatisfy { $0.kind == .denied }
+        throw PostgreSQLError(isDenied ? .denied : .lost, problems.map(\.message).joined(separator: "; "))
     }
 
     private static func connect(
@@ -63,8 +64,10 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
         guard let connection = begin(address, host) else { throw PostgreSQLError(.lost, "libpq has no memory") }
         let handle = Handle(pointer: connection)
         notices.listen(to: connection)
+        // Or a server that lets nobody in looks like one that is away.
+        PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
         // Without a socket there is nothing to wait for.
-        guard PQstatus(connection) != CONNECTION_BAD else { throw problem(connection) }
+        guard PQstatus(connection) != CONNECTION_BAD else { throw refusal(connection) }
         // As libpq wants it: it begins as if the connection had asked to be written to.
         try wait(connection, for: POLLOUT, until: end)
         while true {
@@ -72,12 +75,19 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
             case PGRES_POLLING_OK:
                 // Or a send would wait within libpq, for as long as a server that does not read takes.
                 guard PQsetnonblocking(connection, 1) == 0 else { throw problem(connection) }
+                PQsetErrorVerbosity(connection, PQERRORS_DEFAULT)
                 return handle
             case PGRES_POLLING_READING: try wait(connection, for: POLLIN, until: end)
             case PGRES_POLLING_WRITING: try wait(connection, for: POLLOUT, until: end)
-            default: throw problem(connection)
+            default: throw refusal(connection)
             }
         }
+    }
+
+    /// Why a connection was not made.
+    private static func refusal(_ connection: OpaquePointer) -> PostgreSQLError {
+        let words = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
+        return PostgreSQLError(connecting: words, needsPassword: PQconnectionNeedsPassword(connection) != 0)
     }
 
     private var connection: OpaquePointer { handle.pointer }

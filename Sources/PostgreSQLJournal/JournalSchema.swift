@@ -51,17 +51,14 @@ enum JournalSchema {
     static func grant(to roles: [String], at place: PostgreSQLPlace) throws(JournalError) {
         var server = JournalServer(place)
         for role in roles {
-            do throws(PostgreSQLError) {
-                try server.ask { connection throws(PostgreSQLError) in
-                    let name = try connection.run("SELECT quote_ident($1)", [.text(role)]).text(0, 0)
-                    try connection.run(
-                        """
-                        GRANT USAGE ON SCHEMA "\(place.schema)" TO \(name);
-                        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "\(place.schema)" TO \(name);
-                        """)
-                }
-            } catch {
-                throw JournalError(error, "The journal at \(place) cannot be given to the role \(role).")
+            let what = "The journal at \(place) cannot be given to the role \(role)."
+            try server.ask(what) { connection throws(PostgreSQLError) in
+                let name = try connection.run("SELECT quote_ident($1)", [.text(role)]).text(0, 0)
+                try connection.run(
+                    """
+                    GRANT USAGE ON SCHEMA "\(place.schema)" TO \(name);
+                    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "\(place.schema)" TO \(name);
+                    """)
             }
         }
     }
@@ -85,15 +82,11 @@ enum JournalSchema {
             SELECT DISTINCT grantee::text FROM information_schema.role_table_grants
             WHERE table_schema = $1 AND table_name = 'partitions' AND privilege_type = 'UPDATE' AND grantee <> current_user
             """
-        do throws(PostgreSQLError) {
-            return try server.ask { connection throws(PostgreSQLError) in
-                let rows = try connection.run(sql, [.text(place.schema)])
-                var roles: [String] = []
-                for row in 0..<rows.count { roles.append(try rows.text(row, 0)) }
-                return roles
-            }
-        } catch {
-            throw JournalError(error, "Who may write the journal at \(place) cannot be read.")
+        return try server.ask("Who may write the journal at \(place) cannot be read.") { connection throws(PostgreSQLError) in
+            let rows = try connection.run(sql, [.text(place.schema)])
+            var roles: [String] = []
+            for row in 0..<rows.count { roles.append(try rows.text(row, 0)) }
+            return roles
         }
     }
 }

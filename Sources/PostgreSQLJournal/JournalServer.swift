@@ -61,15 +61,33 @@ struct JournalServer: ~Copyable {
     mutating func disconnect() { connection = nil }
 }
 
+extension JournalServer {
+    /// Likewise, and says what was not done if it fails.
+    mutating func ask<Answer: ~Copyable>(
+        _ what: String, _ body: (inout PostgreSQLConnection) throws(PostgreSQLError) -> Answer
+    ) throws(JournalError) -> Answer {
+        do throws(PostgreSQLError) { return try ask(body) } catch { throw JournalError(error, what) }
+    }
+
+    mutating func transaction<Answer>(
+        _ what: String, _ body: (inout PostgreSQLConnection) throws(PostgreSQLError) -> Answer
+    ) throws(JournalError) -> Answer {
+        do throws(PostgreSQLError) { return try transaction(body) } catch { throw JournalError(error, what) }
+    }
+}
+
 extension JournalError {
     /// - Parameter what: was not done.
     init(_ error: PostgreSQLError, _ what: String) {
-        self.init(Self.code(of: error), what, underlying: "\(error)")
+        let advice = "; look at the role and the database of the address, the password file, and pg_hba.conf of the server"
+        self.init(Self.code(of: error), what, underlying: error.kind == .denied ? "\(error)\(advice)" : "\(error)")
     }
 
     /// By SQLSTATE: https://www.postgresql.org/docs/15/errcodes-appendix.html
     private static func code(of error: PostgreSQLError) -> Code {
-        guard let state = error.state else { return error.kind == .lost ? .unavailable : .damaged }
+        guard let state = error.state else {
+            return error.kind == .lost ? .unavailable : error.kind == .denied ? .denied : .damaged
+        }
         switch state {
         case "53100": return .full
         // It may be tried again: connections, memory and locks come back, a replica may become the primary.

@@ -27,13 +27,10 @@ final class PostgreSQLDraft: JournalDraft {
         anchor = try source.chain(behind: turn)
         end = anchor
         var server = JournalServer(place)
-        do throws(PostgreSQLError) {
-            try server.transaction { connection throws(PostgreSQLError) in
-                try connection.run("DROP SCHEMA IF EXISTS \"\(place.schema)\" CASCADE")
-                try connection.run(JournalSchema.creation(place))
-            }
-        } catch {
-            throw JournalError(error, "A journal cannot be made beside \(target): that takes a role that may make schemas.")
+        let what = "A journal cannot be made beside \(target): that takes a role that may make schemas."
+        try server.transaction(what) { connection throws(PostgreSQLError) in
+            try connection.run("DROP SCHEMA IF EXISTS \"\(place.schema)\" CASCADE")
+            try connection.run(JournalSchema.creation(place))
         }
         self.server = server
     }
@@ -118,10 +115,6 @@ final class PostgreSQLDraft: JournalDraft {
     }
 
     private func writing(_ body: (inout PostgreSQLConnection) throws(PostgreSQLError) -> Void) throws(JournalError) {
-        do throws(PostgreSQLError) {
-            try server.transaction(body)
-        } catch {
-            throw JournalError(error, "The journal beside \(target) cannot be written.")
-        }
+        try server.transaction("The journal beside \(target) cannot be written.", body)
     }
 }

@@ -47,22 +47,18 @@ extension JournalServer {
                 SELECT last, digest FROM \(place.table("batches")) WHERE partition = p.id ORDER BY first DESC LIMIT 1) AS b ON true
             WHERE id = $1
             """
-        do throws(PostgreSQLError) {
-            return try ask { connection throws(PostgreSQLError) in
-                let rows = try connection.run(sql, [.integer(JournalSchema.partition)])
-                guard let identity = UniqueID(bytes: try rows.bytes(0, 0)) else {
-                    throw PostgreSQLError(.unexpected, "the identity of the journal has not 16 bytes")
-                }
-                return Partition(
-                    identity: identity,
-                    row: FenceRow(
-                        epoch: try rows.integer(0, 1), nonce: try rows.bytes(0, 2),
-                        end: BatchChain(last: try rows.integer(0, 3), digest: try rows.bytes(0, 4))),
-                    anchor: BatchChain(last: try rows.integer(0, 5), digest: try rows.bytes(0, 6)),
-                    stored: BatchChain(last: try rows.integer(0, 7), digest: try rows.bytes(0, 8)))
+        return try ask("The end of the journal at \(place) cannot be read.") { connection throws(PostgreSQLError) in
+            let rows = try connection.run(sql, [.integer(JournalSchema.partition)])
+            guard let identity = UniqueID(bytes: try rows.bytes(0, 0)) else {
+                throw PostgreSQLError(.unexpected, "the identity of the journal has not 16 bytes")
             }
-        } catch {
-            throw JournalError(error, "The end of the journal at \(place) cannot be read.")
+            return Partition(
+                identity: identity,
+                row: FenceRow(
+                    epoch: try rows.integer(0, 1), nonce: try rows.bytes(0, 2),
+                    end: BatchChain(last: try rows.integer(0, 3), digest: try rows.bytes(0, 4))),
+                anchor: BatchChain(last: try rows.integer(0, 5), digest: try rows.bytes(0, 6)),
+                stored: BatchChain(last: try rows.integer(0, 7), digest: try rows.bytes(0, 8)))
         }
     }
 
@@ -72,13 +68,9 @@ extension JournalServer {
             SELECT current_setting('fsync'), (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'),
                 current_setting('synchronous_standby_names')
             """
-        do throws(PostgreSQLError) {
-            return try ask { connection throws(PostgreSQLError) in
-                let rows = try connection.run(sql, [])
-                return .ofServer(fsync: try rows.text(0, 0), commit: try rows.text(0, 1), standbys: try rows.text(0, 2))
-            }
-        } catch {
-            throw JournalError(error, "What the server of \(place) makes durable cannot be read.")
+        return try ask("What the server of \(place) makes durable cannot be read.") { connection throws(PostgreSQLError) in
+            let rows = try connection.run(sql, [])
+            return .ofServer(fsync: try rows.text(0, 0), commit: try rows.text(0, 1), standbys: try rows.text(0, 2))
         }
     }
 }

@@ -14,10 +14,7 @@ extension PostgreSQLJournal {
         guard turn <= end else { return }
         var chain = try chain(before: turn)
         while chain.last < end {
-            let page = try page(after: chain.last, upTo: end, size: Self.pageSize)
-            if page.isEmpty {
-                throw JournalError(.damaged, "\(place): the batches after turn \(chain.last.grouped) are missing.")
-            }
+            let page = try page(behind: chain, upTo: end, size: Self.pageSize)
             // A page with a damaged batch is not handed over in part.
             for stored in page { try verify(stored, &chain) }
             for stored in page where stored.batch.last >= turn { try body(stored.batch) }
@@ -36,11 +33,10 @@ extension PostgreSQLJournal {
             var chain = try chain(behind: turn)
             let end = last
             while chain.last < end {
-                guard let stored = try page(after: chain.last, upTo: end, size: 1).first else {
-                    return JournalError(.damaged, "\(place): the batches after turn \(chain.last.grouped) are missing.")
+                for stored in try page(behind: chain, upTo: end, size: 1) {
+                    try verify(stored, &chain)
+                    try body(stored.batch)
                 }
-                try verify(stored, &chain)
-                try body(stored.batch)
             }
             return nil
         } catch let error as JournalError where error.code == .damaged {
@@ -58,8 +54,28 @@ extension PostgreSQLJournal {
         try state.withLock { state throws(JournalError) in
             let batches = place.table("batches")
             let condition = "first < (SELECT max(first) FROM \(batches) WHERE partition = $1 AND first <= $2)"
-            return try state.server.chain(where: condition, [.integer(turn)]) ?? state.anchor
+            if let chain = try state.server.chain(where: condition, [.integer(turn)]) { return chain }
+            let anchor = try state.readAnchor()
+            // Of one that has all of its turns, none is too early.
+            guard anchor.last == 0 || turn > anchor.last else { throw trimmed(after: max(turn, 1) - 1) }
+            return anchor
         }
+    }
+
+    /// The batches that follow there: at least one, unless something is wrong.
+    private func page(behind chain: BatchChain, upTo end: Int, size limit: Int) throws(JournalError) -> [StoredBatch] {
+        let page = try page(after: chain.last, upTo: end, size: limit)
+        guard page.first?.batch.first != chain.last + 1 else { return page }
+        // Whoever has the journal may have trimmed it meanwhile.
+        let anchor = try state.withLock { state throws(JournalError) in try state.readAnchor() }
+        guard anchor.last <= chain.last else { throw trimmed(after: chain.last) }
+        guard page.isEmpty else { return page }
+        throw JournalError(.damaged, "\(place): the batches after turn \(chain.last.grouped) are missing.")
+    }
+
+    /// The error of a reader who was overtaken.
+    func trimmed(after turn: Int) -> JournalError {
+        JournalError(.missing, "The turns after \(turn.grouped) of the journal at \(place) were trimmed.")
     }
 
     /// The batches that begin after `turn`, as they are stored. Others may have written more than this journal knows of.
@@ -92,6 +108,15 @@ extension PostgreSQLJournal.State {
     mutating func place(behind turn: Int) throws(JournalError) -> BatchChain {
         try server.chain(where: "first <= $2 AND last <= $2", [.integer(turn)]) ?? anchor
     }
+
+    /// Where the batches begin by now: another store may have trimmed them, and of a trim whose answer is lost it is unknown whether it
+    /// has happened.
+    mutating func readAnchor() throws(JournalError) -> BatchChain {
+        let found = try server.partition().anchor
+        // Beyond the end that is known here there is nothing to read.
+        if found.last <= row.end.last { anchor = found }
+        return found
+    }
 }
 
 extension JournalServer {
@@ -102,13 +127,9 @@ extension JournalServer {
         let sql = """
             SELECT last, digest FROM \(place.table("batches")) WHERE partition = $1 AND \(condition) ORDER BY first DESC LIMIT 1
             """
-        do throws(PostgreSQLError) {
-            return try ask { connection throws(PostgreSQLError) in
-                let rows = try connection.run(sql, [.integer(JournalSchema.partition)] + parameters)
-                return rows.count == 0 ? nil : BatchChain(last: try rows.integer(0, 0), digest: try rows.bytes(0, 1))
-            }
-        } catch {
-            throw JournalError(error, "The batches of the journal at \(place) cannot be read.")
+        return try ask("The batches of the journal at \(place) cannot be read.") { connection throws(PostgreSQLError) in
+            let rows = try connection.run(sql, [.integer(JournalSchema.partition)] + parameters)
+            return rows.count == 0 ? nil : BatchChain(last: try rows.integer(0, 0), digest: try rows.bytes(0, 1))
         }
     }
 }

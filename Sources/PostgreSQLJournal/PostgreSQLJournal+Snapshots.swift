@@ -2,6 +2,7 @@ public import Journal
 import JournalChain
 import PostgreSQL
 import SamovarCore
+import Synchronization
 
 extension PostgreSQLJournal {
     /// A snapshot is written in parts, so that none is too large for a value.
@@ -14,26 +15,22 @@ extension PostgreSQLJournal {
         }
         // Over a connection of its own, so that appends go on.
         var server = JournalServer(place)
-        let isKept: Bool
-        do throws(PostgreSQLError) {
-            isKept = try server.transaction { connection throws(PostgreSQLError) in
-                let key: [PostgreSQLValue] = [.integer(JournalSchema.partition), .integer(snapshot.turn)]
-                let snapshots = place.table("snapshots")
-                // Not locked, which would hold up appends: a snapshot of turns that are durable is none of a later store's errors.
-                let fence = try connection.run(
-                    "SELECT id FROM \(place.table("partitions")) WHERE id = $1 AND head >= $2 AND epoch = $3 AND nonce = $4",
-                    key + [.integer(row.epoch), .uuid(row.nonce)])
-                guard fence.count == 1 else { return false }
-                try Self.write(snapshot, of: identity, to: place, &connection)
-                _ = try connection.run(
-                    """
-                    DELETE FROM \(snapshots) WHERE partition = $1 AND turn NOT IN (
-                        SELECT turn FROM \(snapshots) WHERE partition = $1 ORDER BY turn DESC LIMIT $2)
-                    """, [.integer(JournalSchema.partition), .integer(Self.snapshotLimit)])
-                return true
-            }
-        } catch {
-            throw JournalError(error, "The snapshot of turn \(snapshot.turn.grouped) cannot be written.")
+        let what = "The snapshot of turn \(snapshot.turn.grouped) cannot be written."
+        let isKept: Bool = try server.transaction(what) { connection throws(PostgreSQLError) in
+            let key: [PostgreSQLValue] = [.integer(JournalSchema.partition), .integer(snapshot.turn)]
+            let snapshots = place.table("snapshots")
+            // Not locked, which would hold up appends: a snapshot of turns that are durable is none of a later store's errors.
+            let fence = try connection.run(
+                "SELECT id FROM \(place.table("partitions")) WHERE id = $1 AND head >= $2 AND epoch = $3 AND nonce = $4",
+                key + [.integer(row.epoch), .uuid(row.nonce)])
+            guard fence.count == 1 else { return false }
+            try Self.write(snapshot, of: identity, to: place, &connection)
+            _ = try connection.run(
+                """
+                DELETE FROM \(snapshots) WHERE partition = $1 AND turn NOT IN (
+                    SELECT turn FROM \(snapshots) WHERE partition = $1 ORDER BY turn DESC LIMIT $2)
+                """, [.integer(JournalSchema.partition), .integer(Self.snapshotLimit)])
+            return true
         }
         if !isKept { throw JournalError(.fenced, "Another store has the journal at \(place), or it has lost its end.") }
     }
@@ -71,24 +68,26 @@ extension PostgreSQLJournal {
 
     public func snapshot(at turn: Int) throws(JournalError) -> Snapshot {
         let key: [PostgreSQLValue] = [.integer(JournalSchema.partition), .integer(turn)]
-        let found = try reading("The snapshot of turn \(turn.grouped) cannot be read.") {
-            server throws(PostgreSQLError) -> (bytes: [UInt8], count: Int, digest: [UInt8])? in
-            try server.transaction { connection throws(PostgreSQLError) in
-                let head = try connection.run(
-                    "SELECT bytes, digest FROM \(place.table("snapshots")) WHERE partition = $1 AND turn = $2", key)
-                guard head.count == 1 else { return nil }
-                let sql = "SELECT data FROM \(place.table("snapshot_parts")) WHERE partition = $1 AND turn = $2 AND number = $3"
-                var bytes: [UInt8] = []
-                var number = 0
-                // One by one: the patience is for one answer, however large the snapshot is.
-                while true {
-                    let part = try connection.run(sql, key + [.integer(number)])
-                    guard part.count == 1 else { break }
-                    bytes += try part.bytes(0, 0)
-                    number += 1
-                }
-                return (bytes, try head.integer(0, 0), try head.bytes(0, 1))
+        try state.withLock { state throws(JournalError) in try state.requireOpen(place) }
+        // Over a connection of its own, so that appends go on.
+        var server = JournalServer(place)
+        let what = "The snapshot of turn \(turn.grouped) cannot be read."
+        typealias Found = (bytes: [UInt8], count: Int, digest: [UInt8])
+        let found = try server.transaction(what) { connection throws(PostgreSQLError) -> Found? in
+            let head = try connection.run(
+                "SELECT bytes, digest FROM \(place.table("snapshots")) WHERE partition = $1 AND turn = $2", key)
+            guard head.count == 1 else { return nil }
+            let sql = "SELECT data FROM \(place.table("snapshot_parts")) WHERE partition = $1 AND turn = $2 AND number = $3"
+            var bytes: [UInt8] = []
+            var number = 0
+            // One by one: the patience is for one answer, however large the snapshot is.
+            while true {
+                let part = try connection.run(sql, key + [.integer(number)])
+                guard part.count == 1 else { break }
+                bytes += try part.bytes(0, 0)
+                number += 1
             }
+            return (bytes, try head.integer(0, 0), try head.bytes(0, 1))
         }
         guard let found else { throw JournalError(.missing, "There is no snapshot of turn \(turn.grouped).") }
         let snapshot = Snapshot(turn: turn, bytes: found.bytes)

@@ -15,13 +15,9 @@ extension PostgreSQLJournal {
         }
         return try writing { state throws(JournalError) in
             let (fence, parameters) = (state.fence, state.fenceParameters)
-            let step: TrimStep
-            do throws(PostgreSQLError) {
-                step = try state.server.transaction { connection throws(PostgreSQLError) in
-                    try Self.trimStep(&connection, place, through: turn, fence, parameters)
-                }
-            } catch {
-                throw JournalError(error, "The batches up to turn \(turn.grouped) cannot be removed.")
+            let what = "The batches up to turn \(turn.grouped) cannot be removed."
+            let step = try state.server.transaction(what) { connection throws(PostgreSQLError) in
+                try Self.trimStep(&connection, place, through: turn, fence, parameters)
             }
             switch step {
             case .fenced: throw try state.fenced()

@@ -122,7 +122,7 @@ public final class PostgreSQLJournal: FencedJournal, Sendable {
                 SELECT id, $4, $5 FROM fence ON CONFLICT (partition, name) DO UPDATE SET value = excluded.value
                 """
             let parameters = state.fenceParameters + [.text(name), .bytes(value)]
-            let changed = try state.asking("The fact \(name) cannot be written.") { connection throws(PostgreSQLError) in
+            let changed = try state.server.ask("The fact \(name) cannot be written.") { connection throws(PostgreSQLError) in
                 try State.commit(sql, parameters, &connection)
             }
             if changed == 0 { throw try state.fenced() }
@@ -167,10 +167,9 @@ extension PostgreSQLJournal {
                         and had turn \(known.last.grouped).
                         """)
                 }
-                guard known.last >= found.anchor.last else {
-                    throw JournalError(.missing, "The turns after \(known.last.grouped) of the journal at \(place) were trimmed.")
-                }
-                guard try state.place(behind: known.last) == known else {
+                guard known.last >= found.anchor.last else { throw trimmed(after: known.last) }
+                let isKept = known.last > found.anchor.last
+                guard try (isKept ? state.place(behind: known.last) : found.anchor) == known else {
                     throw JournalError(.damaged, "The journal at \(place) has another turn \(known.last.grouped) than it had.")
                 }
             }
@@ -221,12 +220,6 @@ extension PostgreSQLJournal.State {
     }
 
     var fenceParameters: [PostgreSQLValue] { [.integer(JournalSchema.partition), .integer(row.epoch), .uuid(row.nonce)] }
-
-    mutating func asking<Answer>(
-        _ what: String, _ body: (inout PostgreSQLConnection) throws(PostgreSQLError) -> Answer
-    ) throws(JournalError) -> Answer {
-        do throws(PostgreSQLError) { return try server.ask(body) } catch { throw JournalError(error, what) }
-    }
 
     // MARK: Taking
 
@@ -326,7 +319,7 @@ extension PostgreSQLJournal.State {
     private mutating func confirm(_ row: FenceRow, _ what: String) throws(JournalError) {
         let sql = "UPDATE \(server.place.table("partitions")) SET head = head WHERE id = $1 AND epoch = $2 AND nonce = $3"
         let parameters: [PostgreSQLValue] = [.integer(JournalSchema.partition), .integer(row.epoch), .uuid(row.nonce)]
-        let changed = try asking(what) { connection throws(PostgreSQLError) in try Self.commit(sql, parameters, &connection) }
+        let changed = try server.ask(what) { connection throws(PostgreSQLError) in try Self.commit(sql, parameters, &connection) }
         guard changed == 1 else { throw try fenced() }
     }
 

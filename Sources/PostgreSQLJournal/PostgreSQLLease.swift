@@ -68,7 +68,6 @@ final class PostgreSQLLease: JournalLease {
 
     func renew(for duration: Duration) throws(JournalError) -> JournalOwner {
         try asking("The lease of the journal at \(place) cannot be renewed.") { state throws(PostgreSQLError) in
-            if !state.server.isConnected { state.hasLock = false }
             if !state.hasLock { try lock(&state) }
             // What those have left that did not end in order.
             let sql = """
@@ -114,8 +113,16 @@ final class PostgreSQLLease: JournalLease {
         }
     }
 
+    func withdraw() throws(JournalError) {
+        try asking("The wish for the journal at \(place) cannot be taken back.") { state throws(PostgreSQLError) in
+            let sql = "UPDATE \(place.table("partitions")) SET wanted = NULL WHERE id = $1 AND wanted = $2"
+            let parameters: [PostgreSQLValue] = [.integer(JournalSchema.partition), .text(address)]
+            _ = try state.server.ask { connection throws(PostgreSQLError) in try connection.run(sql, parameters) }
+        }
+    }
+
     func durability() throws(JournalError) -> Durability {
-        try state.withLock { state throws(JournalError) in try state.server.durability() }
+        try using { state throws(JournalError) in try state.server.durability() }
     }
 
     func release() throws(JournalError) {
@@ -133,8 +140,16 @@ final class PostgreSQLLease: JournalLease {
     private func asking<Answer>(
         _ what: String, _ body: (inout State) throws(PostgreSQLError) -> Answer
     ) throws(JournalError) -> Answer {
-        try state.withLock { state throws(JournalError) in
+        try using { state throws(JournalError) in
             do throws(PostgreSQLError) { return try body(&state) } catch { throw JournalError(error, what) }
+        }
+    }
+
+    private func using<Answer>(_ body: (inout State) throws(JournalError) -> Answer) throws(JournalError) -> Answer {
+        try state.withLock { state throws(JournalError) in
+            // What is asked now begins another session, which does not have the lock.
+            if !state.server.isConnected { state.hasLock = false }
+            return try body(&state)
         }
     }
 }

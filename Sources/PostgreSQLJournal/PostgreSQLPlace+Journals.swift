@@ -54,13 +54,10 @@ extension PostgreSQLPlace: FencedJournalPlace {
         try server.requireNoOwner()
         let archive = try server.archiveName()
         let roles = try JournalSchema.roles(at: self)
-        do throws(PostgreSQLError) {
-            try server.transaction { connection throws(PostgreSQLError) in
-                try connection.run("ALTER SCHEMA \"\(schema)\" RENAME TO \"\(archive.schema)\"")
-                try connection.run(JournalSchema.creation(self))
-            }
-        } catch {
-            throw JournalError(error, "The journal at \(self) cannot be archived: that takes the role that made it.")
+        let what = "The journal at \(self) cannot be archived: that takes the role that made it."
+        try server.transaction(what) { connection throws(PostgreSQLError) in
+            try connection.run("ALTER SCHEMA \"\(schema)\" RENAME TO \"\(archive.schema)\"")
+            try connection.run(JournalSchema.creation(self))
         }
         try JournalSchema.grant(to: roles, at: self)
         return "\(archive)"
@@ -71,13 +68,12 @@ extension JournalServer {
     /// Where the journal of this place goes when another takes it.
     mutating func archiveName() throws(JournalError) -> PostgreSQLPlace {
         let sql = "SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDD\"_\"HH24MISSMS')"
-        do throws(PostgreSQLError) {
-            var archive = place
-            archive.schema += "_" + (try ask { connection throws(PostgreSQLError) in try connection.run(sql, []).text(0, 0) })
-            return archive
-        } catch {
-            throw JournalError(error, "The journal at \(place) cannot be archived.")
+        var archive = place
+        let time = try ask("The journal at \(place) cannot be archived.") { connection throws(PostgreSQLError) in
+            try connection.run(sql, []).text(0, 0)
         }
+        archive.schema += "_" + time
+        return archive
     }
 
     /// Only a journal that no store has is replaced.

@@ -153,7 +153,7 @@ enum FileSystem {
         guard target >= 0 else { throw JournalError(errno: errno, "\(copy) cannot be created.") }
         defer { close(target) }
         try body(source) { (bytes, place) throws(JournalError) in
-            guard pwrite(target, bytes, bytes.count, off_t(place)) == bytes.count else {
+            guard writeAll(bytes, at: place, of: target) == 0 else {
                 throw JournalError(errno: errno, "\(copy) cannot be written.")
             }
         }
@@ -271,8 +271,7 @@ enum FileSystem {
     }
 
     static func overwrite(_ descriptor: CInt, at path: String, with text: String) throws(JournalError) {
-        let bytes = Array(text.utf8)
-        guard ftruncate(descriptor, 0) == 0, pwrite(descriptor, bytes, bytes.count, 0) == bytes.count else {
+        guard ftruncate(descriptor, 0) == 0, writeAll(Array(text.utf8), at: 0, of: descriptor) == 0 else {
             throw JournalError(errno: errno, "\(path) cannot be written.")
         }
     }

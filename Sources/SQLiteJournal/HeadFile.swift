@@ -54,7 +54,7 @@ final class HeadFile {
     func write(_ end: BatchChain, of journal: UniqueID) throws(JournalError) {
         guard end.last > 0 else { return }
         let bytes = HighWaterMark(journal: journal, turn: end.last, digest: end.digest).bytes
-        guard pwrite(descriptor, bytes, bytes.count, off_t(nextSlot * Self.slotSize)) == bytes.count else {
+        guard writeAll(bytes, at: nextSlot * Self.slotSize, of: descriptor) == 0 else {
             let error = JournalError(errno: errno, "\(path) cannot be written.")
             if error.code == .full { return }
             throw error

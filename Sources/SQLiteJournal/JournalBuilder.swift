@@ -32,17 +32,32 @@ package final class JournalBuilder: JournalDraft {
         at path: String, from source: any StoredJournal, as identity: DraftIdentity, behind turn: Int? = nil
     ) throws(JournalError) {
         guard !FileSystem.exists(path) else { throw JournalError(.misuse, "\(path) exists already.") }
-        building = path + ".building"
+        let building = path + ".building"
         try Self.clear(building)
-        try FileSystem.makeFolder(building)
         let id = identity == .same ? source.identity : JournalOpening.randomIdentity()
-        self.identity = id
-        connection = try SQLiteConnection(
-            path: "\(building)/\(DataFolder.database)", mode: .draft, emptyFile: .begin(identity: id))
-        self.path = path
+        (self.path, self.building, self.identity) = (path, building, id)
         snapshots = SnapshotFolder(path: "\(building)/\(DataFolder.snapshots)", journal: id)
-        end = try source.chain(behind: turn)
-        if end.last > 0 { try record(end.bytes, as: Facts.anchor) }
+        (connection, end) = try Self.removing(building) { () throws(JournalError) in
+            try FileSystem.makeFolder(building)
+            let connection = try SQLiteConnection(
+                path: "\(building)/\(DataFolder.database)", mode: .draft, emptyFile: .begin(identity: id))
+            let end = try source.chain(behind: turn)
+            if end.last > 0 { try connection.record(end.bytes, as: Facts.anchor) }
+            return (connection, end)
+        }
+    }
+
+    /// Leaves nothing behind of a draft that cannot be begun, as on a full disk.
+    private static func removing<Result>(
+        _ building: String, unless body: () throws(JournalError) -> Result
+    ) throws(JournalError) -> Result {
+        do {
+            return try body()
+        } catch {
+            // What is wrong is told; what cannot be removed, the next draft removes.
+            try? clear(building)
+            throw error
+        }
     }
 
     package var last: Int { end.last }

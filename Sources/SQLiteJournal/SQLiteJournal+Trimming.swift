@@ -15,17 +15,22 @@ extension SQLiteJournal {
             state.withLock { $0.verifiedSnapshot = max($0.verifiedSnapshot, turn) }
         }
         return try writing { state throws(JournalError) in
-            let (anchor, hasMore) = try connection.perform("the batches up to turn \(turn.grouped) cannot be removed") { db in
+            let (removed, hasMore) = try connection.perform("the batches up to turn \(turn.grouped) cannot be removed") { db in
                 try Self.trimStep(db, through: turn)
             }
             CrashPoint.pass(.storeAfterTrim)
-            if let anchor { state.anchor = anchor }
+            guard let removed else { return hasMore }
+            state.anchor = removed.anchor
+            // The pages that become free may be written to the log, too, and a trim may be all that is written for long.
+            try checkpointIfLarge(&state, added: removed.bytes)
             return hasMore
         }
     }
 
     /// The file does not shrink, because that would cost as much as writing it again: its pages are used again.
-    private static func trimStep(_ db: Database, through turn: Int) throws -> (BatchChain?, hasMore: Bool) {
+    private static func trimStep(
+        _ db: Database, through turn: Int
+    ) throws -> (removed: (anchor: BatchChain, bytes: Int)?, hasMore: Bool) {
         let rows = try Row.fetchCursor(
             db, sql: "SELECT first, last, length(data) FROM batches WHERE last <= ? ORDER BY first LIMIT ?",
             arguments: [turn, trimBatches])
@@ -47,6 +52,6 @@ extension SQLiteJournal {
             try Facts.write(anchor.bytes, as: Facts.anchor, to: db)
             return .commit
         }
-        return (anchor, size >= trimSize || count == trimBatches)
+        return ((anchor: anchor, bytes: size), size >= trimSize || count == trimBatches)
     }
 }

@@ -239,7 +239,7 @@ extension SQLiteJournal {
     }
 
     /// Counts what was written and does a checkpoint when that is due.
-    private func checkpointIfLarge(_ state: inout State, added bytes: Int) throws(JournalError) {
+    func checkpointIfLarge(_ state: inout State, added bytes: Int) throws(JournalError) {
         // The log holds whole pages: those of the row, and those on the way to it in the tree.
         let pages = bytes / SQLiteConnection.pageSize + 3
         state.logged += pages * SQLiteConnection.pageSize

@@ -35,6 +35,34 @@ package func reserveStandardOutput() -> Int32? {
     return output >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 ? output : nil
 }
 
+/// Reads lines on this thread until there are no more; what is after the last end of a line is one, too.
+///
+/// Not by `readLine`, which has the lock of the stream as long as it waits, and the `exit` of musl waits for that lock. It also
+/// puts other characters in the place of what is not UTF-8.
+///
+/// - Parameter take: gets each line without its end.
+func readLines(of file: Int32 = STDIN_FILENO, _ take: (_ line: [UInt8]) -> Void) {
+    var line: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 1 << 16)
+    func takeLine() {
+        if line.last == UInt8(ascii: "\r") { line.removeLast() }
+        take(line)
+        line = []
+    }
+    while true {
+        let count = part.withUnsafeMutableBytes { bytes in retrying { read(file, bytes.baseAddress, bytes.count) } }
+        guard count > 0 else { break }
+        var pieces = part[..<count].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let last = pieces.removeLast()
+        for piece in pieces {
+            line += piece
+            takeLine()
+        }
+        line += last
+    }
+    if !line.isEmpty { takeLine() }
+}
+
 /// Calls again when a signal came in between.
 func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
     while true {

@@ -47,6 +47,8 @@ package final class JobContext: @unchecked Sendable {
     private let voice = Atomic(Voice.silent)
     /// Nil as long as nothing was said.
     private let speech = Mutex<Speech?>(nil)
+    /// Nobody wants what it streams any more. Its handler's task is cancelled then, and other tasks of the handler look at this.
+    private let isUnwanted = Atomic<Bool>(false)
     private let report: @Sendable (JobEvent) -> Void
 
     /// - Parameters:
@@ -129,6 +131,7 @@ package final class JobContext: @unchecked Sendable {
         guard size <= StreamWindow.messageLimit else { throw StreamError.tooLarge(bytes: size, limit: StreamWindow.messageLimit) }
         while true {
             try Task.checkCancellation()
+            if isUnwanted.load(ordering: .acquiring) { throw CancellationError() }
             let isSent = speak { speech in
                 guard let index = speech.window.next(size: size) else { return false }
                 // Under the lock: the numbers must reach the loop in order.
@@ -152,6 +155,7 @@ package final class JobContext: @unchecked Sendable {
             await withCheckedContinuation { continuation in
                 let isWaiting = speak { speech in
                     if speech.window.hasRoom(for: size) || Task.isCancelled { return false }
+                    if isUnwanted.load(ordering: .acquiring) { return false }
                     speech.waiters[number] = continuation
                     return true
                 }
@@ -176,6 +180,16 @@ package final class JobContext: @unchecked Sendable {
         }
         for waiter in waiters { waiter.resume() }
     }
+
+    /// It was told to stop: nothing makes room for what it streams any more, and whoever waits for that ends. Not while it speaks.
+    package func stop() {
+        refuseStreams()
+        let waiters = speech.withLock { speech in speech?.takeWaiters() ?? [] }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// The same for one that streams its first message now, so that nobody waits yet.
+    package func refuseStreams() { isUnwanted.store(true, ordering: .releasing) }
 }
 
 /// What a job tells its worker before its end.

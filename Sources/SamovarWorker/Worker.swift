@@ -144,10 +144,13 @@ public struct Worker<P: Program>: Sendable {
         }
     }
 
-    /// Several workers in one process: an effect goes to the first that takes it. Each has its own environment.
+    /// Several workers in one process: an effect goes to the first that takes it. Each has its own environment. The queues of all are
+    /// served, the default one for a worker that names none.
     public init(joining workers: [Worker]) {
         let limits = workers.reduce(into: [:]) { $0.merge($1.limits) { min($0, $1) } }
-        self.init(queues: workers.flatMap(\.queues).inOrderOfAppearance, limits: limits) { given in
+        let namesQueues = workers.contains { !$0.queues.isEmpty }
+        let queues: [Queue] = namesQueues ? workers.flatMap { $0.queues.isEmpty ? [.default] : $0.queues } : []
+        self.init(queues: queues.inOrderOfAppearance, limits: limits) { given in
             var prepared: [Prepared] = []
             do {
                 for worker in workers { prepared.append(try await worker.prepare(environment: given)) }

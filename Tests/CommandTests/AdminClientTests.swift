@@ -25,7 +25,9 @@ import ZeroMQ
     /// What is told if a store takes so many requests in silence and refuses the next; and the numbers of all of them.
     private func refusal(afterSilent silent: Int) async throws -> (String?, [Int]) {
         let scratch = try Scratch()
-        let store = RefusingStore(at: .local(folder: scratch.path), silent: silent)
+        let store = ScriptedStore(at: .local(folder: scratch.path)) { ids in
+            ids.count > silent ? AdminReply(id: ids[0], refusal: "no") : nil
+        }
         // A thread and no task, which would wait for its turn behind those of other tests.
         Thread { store.run() }.start()
         let error = await #expect(throws: AdminError.self) {
@@ -36,14 +38,63 @@ import ZeroMQ
     }
 }
 
-private final class RefusingStore: Sendable {
+/// What the commands of an operator tell when a store does a part of what is asked for.
+@Suite struct PartialChangeTests {
+    /// A store that does the first of the effects it is asked for, and refuses every later request.
+    private func run(_ words: String...) async throws -> (end: Child.End, output: String, errors: String, requests: Int) {
+        let scratch = try Scratch()
+        let store = ScriptedStore(at: .local(folder: scratch.path)) { ids in
+            let id = ids[ids.count - 1]
+            guard id == ids[0] else { return AdminReply(id: id, refusal: "no") }
+            let verb: MessagePackValue = words.contains("--drop") ? "dropped" : "requeued"
+            return AdminReply(id: id, value: .map([MessagePackPair(verb, ["3/0"])]))
+        }
+        // A thread and no task, which would wait for its turn behind those of other tests.
+        Thread { store.run() }.start()
+        defer { store.end() }
+        let child = try Child(
+            Executable.counter, ["effects"] + words + ["--data", scratch.folder("data"), "--endpoint", "\(store.endpoint)"],
+            in: scratch)
+        // Its output goes with the folder.
+        return (try await child.wait(), child.output, child.errors, Set(store.requests).count)
+    }
+
+    @Test(arguments: [("--requeue", "requeued"), ("--drop", "dropped")])
+    func `What was done before a refusal is told`(_ flag: String, _ done: String) async throws {
+        let told = try await run(flag, "3/0", "4/0")
+        #expect(told.end == .exited(65) && told.requests == 2)
+        #expect(told.output == "\(done) 3/0\n")
+        #expect(told.errors == "error: no\n")
+    }
+
+    @Test func `What was done before a refusal is told as JSON, too`() async throws {
+        let told = try await run("--requeue", "3/0", "4/0", "--json")
+        #expect(told.end == .exited(65))
+        #expect(told.output == #"{"requeued":["3/0"]}"# + "\n")
+    }
+
+    @Test func `An effect that is named in another way is the same one`() async throws {
+        let told = try await run("--requeue", "03/0")
+        #expect(told.end == .exited(0) && told.requests == 1, "\(told.errors)")
+        #expect(told.output == "requeued 3/0\n")
+    }
+
+    @Test func `Nothing is sent if one of the names is none`() async throws {
+        let told = try await run("--requeue", "3/0", "4")
+        #expect(told.end == .exited(65) && told.requests == 0)
+        #expect(told.errors.contains("“4” is not an effect"), "\(told.errors)")
+    }
+}
+
+private final class ScriptedStore: Sendable {
     let endpoint: Endpoint
-    private let silent: Int
+    private let answer: @Sendable (_ ids: [Int]) -> AdminReply?
     private let state = Mutex<(ids: [Int], isEnding: Bool)>(([], false))
 
-    init(at endpoint: Endpoint, silent: Int) {
+    /// - Parameter answer: to the last request, of all the numbers that came; nil to say nothing.
+    init(at endpoint: Endpoint, _ answer: @escaping @Sendable (_ ids: [Int]) -> AdminReply?) {
         self.endpoint = endpoint
-        self.silent = silent
+        self.answer = answer
     }
 
     var requests: [Int] { state.withLock(\.ids) }
@@ -65,12 +116,12 @@ private final class RefusingStore: Sendable {
             while let message = try router.receive() {
                 let frames = message.frames
                 guard case .request(let request) = try Envelope(parts: Array(frames.dropFirst())).frame else { continue }
-                let count = state.withLock { state in
+                let ids = state.withLock { state in
                     state.ids.append(request.id)
-                    return state.ids.count
+                    return state.ids
                 }
-                guard count > silent else { continue }
-                let reply = Envelope(.reply(AdminReply(id: request.id, refusal: "no")), timeline: .zero)
+                guard let answer = answer(ids) else { continue }
+                let reply = Envelope(.reply(answer), timeline: .zero)
                 #expect(try router.send([frames[0]] + reply.parts) == .sent)
             }
         }

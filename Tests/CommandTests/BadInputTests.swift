@@ -81,6 +81,7 @@ import Testing
         (["store", "--accept-divergence", "-1"], "--accept-divergence -1 is no turn: they are numbered from 1"),
         (["up", "--workers", "-1"], "--workers -1 is not between 0 and 1024"),
         (["worker", "--slots", "-1"], "--slots -1 is not between 1 and 65536"),
+        (["worker", "--queue", "http=0"], "--queue http=0: write NAME, or NAME=4 for at most 4 of its jobs at once"),
         (["worker", "--can", "gpu", ""], "--can : a name has from 1 to 128 bytes"),
         (["worker", "--can", String(repeating: "g", count: 129)], "a name has from 1 to 128 bytes"),
         (["up", "--can"] + (0...64).map { "c\($0)" }, "--can names 65 capabilities; 64 at most"),
@@ -111,6 +112,16 @@ import Testing
         #expect(try await second.wait() == .exited(75))
         #expect(second.output == "")
         #expect(second.errors.contains("error: \(store.data) is in use by process "), "\(second.errors)")
+    }
+
+    @Test(arguments: [["up"], ["up", "--fresh"]])
+    func `A data folder that cannot be used is not one to try later`(_ command: [String]) async throws {
+        let scratch = try Scratch()
+        let file = scratch.folder("file")
+        try Data().write(to: URL(filePath: file))
+        let up = try Child(Executable.counter, command + ["--data", file], in: scratch)
+        #expect(try await up.wait() == .exited(74), "\(up.errors)")
+        #expect(up.errors.contains(file), "\(up.errors)")
     }
 
     @Test func `Another seed for a used data folder is a mistake`() async throws {

@@ -22,6 +22,7 @@ import Testing
         let scratch = try Scratch()
         for (arguments, problem) in [
             (["--codec", "--check", "x.json"], "--check is of the form: write the codec, and compare the files"),
+            (["--check", "x.json", "--write", "y.json"], "--check compares and writes nothing: leave out --write"),
             (["--leave", "Counter.State"], "--leave goes with --codec"),
             (
                 ["--codec", "--leave", "Counter.Stat"],

@@ -81,6 +81,12 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: first.data + "/archive").count == 1)
     }
 
+    @Test func `The last view that up prints is the newest, however fast it came after another`() async throws {
+        let store = try await CounterStore(workers: 0)
+        for times in [3, 4] { try await store.increment(times) }
+        try await eventually("its line is printed: \(store.up.output)") { store.up.output.contains("sync 7,") }
+    }
+
     @Test func `The generic tool needs no program`() async throws {
         let store = try await CounterStore()
         let send = try Child(Executable.samovar, ["send", "increment", "--data", store.data], in: store.scratch)

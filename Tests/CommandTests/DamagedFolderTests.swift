@@ -117,6 +117,34 @@ import Testing
         #expect(try await store.run("replay", "--state").output.contains(#""sync":2"#))
     }
 
+    @Test func `Up to a turn behind the damage a salvage keeps the snapshot before that turn and what follows it`() async throws {
+        let store = try await CounterStore(workers: 0)
+        let damaged = try await store.increment(1)
+        try await store.stop()
+        let snapshot = try #require(store.snapshots.first)
+        let serving = try await CounterStore(workers: 0, in: store.scratch)
+        let kept = try await serving.increment(1)
+        try await serving.increment(1)
+        try await serving.stop()
+        try await store.damage(damaged)
+
+        let beginning = try await store.run("journal", "salvage", "--upto", "\(damaged)")
+        #expect(beginning.output.contains("Kept: the turns up to \(damaged - 1), as a new timeline."), "\(beginning.output)")
+        let state = try await store.run("journal", "salvage", "--upto", "\(snapshot)")
+        #expect(
+            state.output.contains("Kept: the state after turn \(snapshot), which is a snapshot, as a new timeline."),
+            "\(state.output)")
+        let salvaged = try await store.run("journal", "salvage", "--upto", "\(kept)", "--accept-loss")
+        #expect(salvaged.end == .exited(0), "\(salvaged.errors)")
+        #expect(salvaged.output.contains("Kept: the state after turn \(snapshot), which is a snapshot, and"), "\(salvaged.output)")
+        #expect(salvaged.output.contains(" to \(kept), as a new timeline."), "\(salvaged.output)")
+        #expect(salvaged.output.contains("can still be read: 1 inputs applied and 0 refused"), "\(salvaged.output)")
+        #expect(try await store.run("replay", "--state").output.contains(#""sync":2"#))
+        let verified = try await store.run("journal", "verify", "--json")
+        #expect(verified.end == .exited(0), "\(verified.errors)")
+        #expect(try verified.json["last"] as? Int == kept)
+    }
+
     @Test func `When the facts are lost verify says how far the turns are sound and that nothing can go on from them`() async throws
     {
         let (store, turns) = try await JournalCommandTests.stopped()

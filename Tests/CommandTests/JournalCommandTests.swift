@@ -218,6 +218,27 @@ import Testing
         #expect(try await store.run("replay", "--state").output.contains(#""sync":3"#))
     }
 
+    @Test func `An import that ends another one says so and restores nothing`() async throws {
+        let (store, _) = try await Self.stopped()
+        let (early, late) = (store.scratch.folder("early"), store.scratch.folder("late"))
+        #expect(try await store.run("journal", "export", early).end == .exited(0))
+        let later = try await CounterStore(workers: 0, in: store.scratch)
+        try await later.increment(5)
+        try await later.stop()
+        #expect(try await store.run("journal", "export", late).end == .exited(0))
+        // As an import leaves it that dies before it puts the new journal in its place.
+        try FileManager.default.moveItem(atPath: late, toPath: store.data + "/replacement")
+
+        let ended = try await store.run("journal", "import", early)
+        #expect(ended.end == .exited(0), "\(ended.errors)")
+        #expect(ended.output.contains("Ended a replacement of the journal that was cut short"), "\(ended.output)")
+        #expect(!ended.output.contains("Restored"), "\(ended.output)")
+        #expect(try await store.run("replay", "--state").output.contains(#""sync":8"#))
+        let restored = try await store.run("journal", "import", early)
+        #expect(restored.output.contains("Restored the turns up to "), "\(restored.output)\(restored.errors)")
+        #expect(try await store.run("replay", "--state").output.contains(#""sync":3"#))
+    }
+
     // MARK: Trimming
 
     @Test func `A store that retains little trims behind its snapshots and says so`() async throws {

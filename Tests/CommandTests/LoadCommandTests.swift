@@ -195,6 +195,34 @@ import Testing
         #expect(load.output.contains("problem: interrupted after") && load.output.contains("lost 0"), "\(load.output)")
     }
 
+    @Test func `Control-C three times ends it whatever it waits for, and leaves nothing`() async throws {
+        let store = try await CounterStore()
+        let process = try #require(ProcessTable.all(naming: store.data).first { $0.command == "store" })
+        process.send(SIGSTOP)
+        defer { process.send(SIGCONT) }
+        try await eventually("the store is stopped") { process.isStopped }
+        let before = try Self.scratchFolders()
+        let load = try load("--data", store.data, "--setup", "increment", in: store.scratch)
+        try await eventually("it takes signals") { try Self.takesInterrupts(load) }
+        try await eventually("it ends") {
+            load.send(SIGINT)
+            return load.end != nil
+        }
+        #expect(load.end == .exited(130), "\(load.errors)")
+        #expect(try Self.scratchFolders().subtracting(before).isEmpty)
+    }
+
+    private static func scratchFolders() throws -> Set<String> {
+        Set(try FileManager.default.contentsOfDirectory(atPath: "/tmp").filter { $0.hasPrefix("samovar-load-") })
+    }
+
+    /// Whether SIGINT does not end the process by itself any more.
+    private static func takesInterrupts(_ child: Child) throws -> Bool {
+        let status = try String(contentsOfFile: "/proc/\(child.id)/status", encoding: .utf8)
+        let masks = status.matches(of: /Sig(?:Ign|Cgt):\s*([0-9a-f]+)/).compactMap { UInt64($0.1, radix: 16) }
+        return masks.contains { $0 & 1 << UInt64(SIGINT - 1) != 0 }
+    }
+
     @Test func `Inputs that the program cannot read are no success`() async throws {
         let scratch = try Scratch()
         let load = try load("--rate", "50", "--duration", "500ms", "--input", "nonsense", in: scratch)
@@ -248,6 +276,7 @@ import Testing
 
     @Test func `Mistakes are said before anything starts`() async throws {
         let scratch = try Scratch()
+        let settings = try scratch.write("journal: postgresql://127.0.0.1/shop\n", to: "settings.yaml")
         let mistakes: [(arguments: [String], code: Int32, text: String)] = [
             (["--rate", "10", "--saturate"], 64, "--rate and --saturate exclude each other"),
             (["--kill", "agent"], 64, "only store and worker can be killed"),
@@ -259,6 +288,8 @@ import Testing
             (["--data", scratch.folder("data"), "--duration", "1s"], 69, "no store answers"),
             (["--listen", "tcp://0.0.0.0:7800", "--agents", "1"], 78, "where agents join with keys alone"),
             (["--agent", "--join", "tcp://192.0.2.1:7800"], 78, "where agents join with keys alone"),
+            (["--report", "/no/such/folder/load.html"], 74, "cannot write /no/such/folder/load.html: No such file or directory"),
+            (["--config", settings], 64, "the settings name a journal, which may be in use: name an empty one with --journal"),
         ]
         for mistake in mistakes {
             let child = try Child(Executable.counter, ["load"] + mistake.arguments, in: scratch)

@@ -91,6 +91,19 @@ import Testing
         #expect(!terminal.isCooked)
     }
 
+    @Test(.enabled("there is no bash") { FileManager.default.fileExists(atPath: "/bin/bash") })
+    func `A monitor that control-Z has stopped ends when its shell is told to end it`() async throws {
+        let store = try await Store()
+        let shell = try PseudoTerminal("/bin/bash", ["--noediting", "--norc", "--noprofile", "-i"], in: store.scratch)
+        shell.type("'\(Executable.tally)' monitor --data '\(store.data)'\n")
+        try await see("0 of 10", in: shell)
+        let monitor = try #require(ProcessTable.all(naming: store.data).first { $0.command == "monitor" })
+        shell.type("\u{1a}")
+        try await eventually("the monitor stops") { monitor.isStopped }
+        shell.type("kill %1\n")
+        try await eventually("the monitor ends: \(shell.text)") { ProcessTable.entry(monitor.id) == nil }
+    }
+
     @Test(arguments: [(SIGINT, nil), (SIGTERM, nil), (SIGHUP, nil), (SIGABRT, SIGABRT), (SIGSEGV, SIGSEGV)] as [(Int32, Int32?)])
     func `The terminal is given back, whatever signal ends the monitor`(signal: Int32, death: Int32?) async throws {
         let store = try await Store()
@@ -214,5 +227,17 @@ import Testing
         try await eventually("it is ended") { ProcessTable.entry(other.id) == nil }
         terminal.type("g2\r")
         try await see("past: turn 2 of ", in: terminal)
+    }
+
+    @Test func `A child whose monitor was killed ends, although the program's update never returns`() async throws {
+        let store = try await CounterStore(Executable.trapProgram, workers: 0)
+        let sent = try await store.run("send", #"{"add":{"amount":13}}"#)
+        let turn = try #require(try sent.json["turn"] as? Int)
+        try await store.stop()
+        // A snapshot would spare it the turn.
+        try store.removeSnapshots()
+        // Its standard input ends behind the question, as if who has asked were gone.
+        let child = try store.start(["replay", "--serve"], input: "\(turn)\n", variables: ["HANG_AT_13": "1"])
+        #expect(try await child.wait() == .exited(75), "\(child.errors)")
     }
 }

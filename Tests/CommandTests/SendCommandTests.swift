@@ -29,6 +29,48 @@ import Testing
         #expect(records.count == 3 && records.last?.contains("sessionExpired") == true, "\(records)")
     }
 
+    @Test func `Each input that was handed over has a receipt, also when a store has stopped answering`() async throws {
+        let store = try await CounterStore(workers: 0)
+        let process = try #require(ProcessTable.all(naming: store.data).first { $0.command == "store" })
+        // Where inputs come from, for as long as the test wants.
+        let inputs = scratchPipe(in: store.scratch)
+        let command = "exec \(Executable.counter) send - --timeout 3s --data \(store.data) < \(inputs)"
+        let send = try Child("/bin/bash", ["-c", command], in: store.scratch)
+        let pipe = try #require(FileHandle(forWritingAtPath: inputs))
+        try pipe.write(contentsOf: Data("increment\n".utf8))
+        try await eventually("the first has its receipt: \(send.errors)") { send.output.contains("applied") }
+        process.send(SIGSTOP)
+        try await eventually("the store is stopped") { process.isStopped }
+        try pipe.write(contentsOf: Data(String(repeating: "increment\n", count: 5).utf8))
+        #expect(try await send.wait(within: .seconds(30)) == .exited(75), "\(send.errors)")
+        process.send(SIGCONT)
+        let lines = send.output.split(separator: "\n")
+        #expect(lines.count == 6, "\(lines)")
+        #expect(lines.dropFirst().allSatisfy { $0.contains(#""status":"unknown""#) }, "\(lines)")
+        #expect(send.errors.hasPrefix("error: gave up after 3 s: "), "\(send.errors)")
+        try pipe.close()
+        try await store.stop()
+    }
+
+    @Test func `A line that is not UTF-8 is refused with its number, and nothing of it or behind it is sent`() async throws {
+        let store = try await CounterStore(workers: 0)
+        let lines = #"printf 'increment\r\n\n"\377"\nincrement'"#
+        let send = try Child(
+            "/bin/bash", ["-c", "\(lines) | exec \(Executable.counter) send - --data \(store.data)"], in: store.scratch)
+        #expect(try await send.wait() == .exited(65), "\(send.errors)")
+        let receipts = send.output.split(separator: "\n")
+        #expect(receipts.count == 2 && receipts.first?.contains(#""status":"applied""#) == true, "\(receipts)")
+        let refused = #"{"status":"rejected","line":3,"reason":"the input is no JSON: the text is not UTF-8"}"#
+        #expect(receipts.last.map(String.init) == refused, "\(receipts)")
+        #expect(try await records(of: store).filter { $0.contains(#""applied""#) }.count == 1)
+    }
+
+    private func scratchPipe(in scratch: Scratch) -> String {
+        let path = scratch.folder("inputs")
+        #expect(mkfifo(path, 0o600) == 0)
+        return path
+    }
+
     @Test(arguments: [CrashPoint.storeAfterAppend, .storeAfterCommit, .storeBeforeAppend])
     func `A store that dies between an input and its receipt leaves no send without an answer`(_ point: CrashPoint) async throws {
         let scratch = try Scratch()

@@ -123,6 +123,18 @@ import Testing
         #expect(verify.errors.contains("  differs    state\n"))
     }
 
+    @Test func `It verifies beside a store that is reached at another endpoint`() async throws {
+        let scratch = try Scratch()
+        let data = scratch.folder("data")
+        let endpoint = "ipc://" + scratch.folder("here")
+        let store = try Self.start(Executable.counter, ["store", "--endpoint", endpoint], data, in: scratch)
+        try await eventually("the store serves: \(store.errors)") { store.errors.contains("serving") }
+        let verify = try await Self.run(Executable.counter, ["verify", "--endpoint", endpoint], data, in: scratch)
+        #expect(verify.end == .exited(0) && verify.output.hasPrefix("ok: "), "\(verify.errors)")
+        store.send(SIGTERM)
+        #expect(try await store.wait() == .exited(0))
+    }
+
     // MARK: Acceptance
 
     @Test func `A store refuses another command and goes on once that is accepted`() async throws {

@@ -60,6 +60,23 @@ import Testing
         #expect(list.end == .exited(0) && list.output.contains("hello-first\tHELLO first\t"))
     }
 
+    private static let canHaveNoPower = geteuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0
+
+    @Test(.enabled(if: canHaveNoPower, "only root can become another user"), .timeLimit(.minutes(2)))
+    func `A command of another user, which cannot be ended, is an error and not waited for`() async throws {
+        // Root without the capability to kill, as a user is before what runs by way of `sudo`.
+        let (end, _, errors) = try await Child.run(
+            "/usr/bin/setpriv",
+            ["--bounding-set=-kill", Executable.samovar, "conform", "worker", "--rule", "pong", "--slack", "100", "--"]
+                + ["setpriv", "--reuid=65534", "--clear-groups", "sleep", "1235"])
+        #expect(end == .exited(64) && errors.contains("setpriv runs as another user: process "), "\(errors)")
+        let words = errors.split(separator: " ")
+        let place = try #require(words.firstIndex(of: "process"))
+        let process = try #require(pid_t(words[place + 1]).flatMap { ProcessTable.entry($0) })
+        #expect(process.arguments == ["sleep", "1235"])
+        process.send(SIGKILL)
+    }
+
     @Test func `What the command has started ends with its scenario`() async throws {
         let scratch = try Scratch()
         let mark = scratch.folder("mark")

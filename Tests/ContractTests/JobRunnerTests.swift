@@ -167,6 +167,43 @@ import Testing
         try await context.stream([1], checkpoint: nil)
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `A stream ends in any task of its handler once the job was told to stop`() async throws {
+        let work = try Workplace()
+        work.connect(tasks: [1])
+        let context = try #require(await work.slot.nextJob())
+        for _ in 0..<StreamWindow.limit { try await context.stream([1], checkpoint: nil) }
+        let ending = Mutex<(any Error)?>(nil)
+        // Nobody cancels this one, in which there is no room.
+        Task {
+            do {
+                try await context.stream([1], checkpoint: nil)
+            } catch {
+                ending.withLock { $0 = error }
+            }
+        }
+        work.receive(.cancel([Self.lease(1)]))
+        while ending.withLock({ $0 == nil }) { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(ending.withLock { $0 is CancellationError })
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `A job that was told to stop before it streams does not wait for room that nobody makes`() async throws {
+        let work = try Workplace()
+        work.connect(tasks: [1])
+        let context = try #require(await work.slot.nextJob())
+        work.receive(.cancel([Self.lease(1)]))
+        var streamed = 0
+        do {
+            while true {
+                try await context.stream([1], checkpoint: nil)
+                streamed += 1
+            }
+        } catch is CancellationError {
+            #expect(streamed == 1, "the first message is that by which it is known to stream")
+        }
+    }
+
     @Test func `What a short lock guards is changed by one thread at a time`() async {
         let lock = ShortLock([0])
         await withTaskGroup(of: Void.self) { group in

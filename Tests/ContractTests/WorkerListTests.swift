@@ -110,12 +110,18 @@ import Testing
             child.lift(effect: { if case .child(let effect) = $0 { effect } else { nil } }, message: { .child($0) }),
             Self.listed(hasMail: true),
         ])
-        #expect(worker.queues == ["child"] && worker.limits == ["child": 2])
+        #expect(worker.queues == ["child", .default] && worker.limits == ["child": 2])
         #expect(
             try await Self.run(worker, .child(.do("x"))) == [
                 .child(.did("streamed x")), .child(.did("collected x")), .child(.did("env x \(Timeline.zero)/1/0")),
             ])
         #expect(try await Self.run(worker, .say("x")) == [.said("mailed x")])
+    }
+
+    @Test func `A worker that names no queue serves the default one beside one that names some, too`() {
+        let plain = Worker<Parent> { _, _ in nil }
+        #expect(Worker<Parent>(joining: [plain.serving("mail"), plain]).queues == ["mail", .default])
+        #expect(Worker<Parent>(joining: [plain, plain]).queues.isEmpty)
     }
 
     @Test func `A handler may be a sequence of messages`() async throws {

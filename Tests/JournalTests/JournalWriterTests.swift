@@ -16,7 +16,7 @@ struct JournalWriterTests {
         }
     }
 
-    @Test(arguments: [JournalError.Code.full, .unavailable])
+    @Test(arguments: [JournalError.Code.full, .unavailable, .denied])
     func `A journal without space, or that is not reached, is waited for, and told of once`(_ code: JournalError.Code) {
         let journal = MemoryJournal()
         var writer = JournalWriter(journal)
@@ -36,12 +36,12 @@ struct JournalWriterTests {
         let journal = MemoryJournal()
         var writer = JournalWriter(journal)
         var events: [JournalWriter.Event] = []
-        for code in [JournalError.Code.unavailable, .full, .full, .unavailable] {
+        for code in [JournalError.Code.unavailable, .denied, .denied, .full, .full, .unavailable] {
             journal.failNextAppend(with: JournalError(code, "not now"), keepingBatch: false)
             let isDone = writer.append(batch, waiting: true) { events.append($0) }
             #expect(!isDone)
         }
-        #expect(words(of: events) == ["unavailable", "full", "unavailable"])
+        #expect(words(of: events) == ["unavailable", "denied", "full", "unavailable"])
     }
 
     @Test(arguments: [JournalError.Code.fenced, .inputOutput, .damaged])

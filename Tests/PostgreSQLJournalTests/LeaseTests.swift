@@ -73,6 +73,19 @@ struct LeaseTests {
         #expect(try !other.look().isGone)
     }
 
+    @Test func `Who has another session since it looked has the lock with its next renewal`() async throws {
+        let server = try await TestServer()
+        let (journal, lease) = try taken(server)
+        let other = try self.lease(of: PostgreSQLJournal(at: journal.place), "there")
+        try server.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()")
+        try await eventually("the lock is free") { try other.look().isGone }
+        try await eventually("the owner has a session again") {
+            do { return try lease.look().isOwn } catch { return false }
+        }
+        #expect(try !lease.renew(for: .seconds(10)).isGone)
+    }
+
     @Test func `Who has another session while the server has not noticed the end of the former one is told that it lacks the lock`()
         async throws
     {
@@ -103,6 +116,16 @@ struct LeaseTests {
         _ = try wish.renew(for: .seconds(10))
         #expect(try other.beginWriting() == 2)
         #expect(try wish.look() == JournalOwner(epoch: 2, head: 0, digest: other.end.digest, isOwn: true, address: "there"))
+    }
+
+    @Test func `A wish can be taken back, by whoever wished last`() async throws {
+        let (journal, lease) = try taken()
+        let other = try self.lease(of: PostgreSQLJournal(at: journal.place), "there")
+        try other.want(from: 1)
+        try self.lease(of: PostgreSQLJournal(at: journal.place), "elsewhere").withdraw()
+        #expect(try lease.look().wantedBy == "there")
+        try other.withdraw()
+        #expect(try lease.look().wantedBy == nil)
     }
 
     @Test func `A wish for the journal of an earlier epoch is none`() async throws {

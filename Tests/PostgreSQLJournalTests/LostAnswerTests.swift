@@ -123,6 +123,22 @@ struct LostAnswerTests {
         #expect(try batches(of: journal) == [batch(1), batch(2)])
     }
 
+    @Test func `A trim whose answer is lost is found out by who reads, and is no damage`() async throws {
+        let server = try await TestServer()
+        let journal = try server.journal()
+        for turn in 1...4 { try journal.append(batch(turn)) }
+        var check = JournalCheck(of: journal)
+        let (partitions, batches) = (journal.place.table("partitions"), journal.place.table("batches"))
+        try server.run("UPDATE \(partitions) SET trimmed = 2, trimmed_digest = (SELECT digest FROM \(batches) WHERE first = 2)")
+        try server.run("DELETE FROM \(batches) WHERE first <= 2")
+        #expect(journal.first == 1, "it has not heard of it")
+        var progress = try check.advance(in: journal)
+        #expect(progress == .more && journal.first == 3)
+        progress = try check.advance(in: journal)
+        #expect(progress == .end)
+        try journal.append(batch(5))
+    }
+
     @Test func `A commit that no replica has confirmed is none, until a later one is confirmed`() async throws {
         let server = try await TestServer()
         let journal = try server.journal(patience: .seconds(5))

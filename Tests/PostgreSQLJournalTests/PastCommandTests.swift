@@ -100,6 +100,9 @@ struct PastCommandTests {
         var running: [String] = []
         for command in commands { running.append(try await answer(command, inDatabase)) }
         #expect(running[0].contains("state.sold: 0 → 3"), "\(running[0])")
+        // As a peer of a store and its standby has it. Neither is asked for what is in the database.
+        let stores = ["--endpoint", "tcp://127.0.0.1:7410,tcp://127.0.0.1:7420"]
+        #expect(try await answer(commands[0], inDatabase + stores) == running[0])
         let beside = try await answer(["fork", "--turn", "\(turns[1])", scratch.folder("beside")], inDatabase)
         #expect(beside.hasPrefix("Forked turn \(turns[1])"), "\(beside)")
         up.send(SIGINT)

@@ -89,6 +89,96 @@ struct PostgreSQLJournalTests {
         #expect(lost?.code == .damaged && lost?.message == "\(loss) confirmed turn 3.")
     }
 
+    // MARK: Trimming
+
+    @Test func `What another store has trimmed meanwhile is missing, and no damage`() async throws {
+        let server = try await TestServer.common()
+        let journal = try server.journal()
+        for turn in 1...4 { try journal.append(Batch(first: turn, last: turn, bytes: [UInt8(turn)])) }
+        let reader = try PostgreSQLJournal(at: journal.place, access: .readOnly)
+        try journal.save(Snapshot(turn: 4, bytes: [1]))
+        #expect(try !journal.trim(through: 2))
+        let error = #expect(throws: JournalError.self) { try reader.read(from: 1) { _ in } }
+        #expect(error?.code == .missing && reader.first == 3)
+        var turns: [Int] = []
+        try reader.read(from: 3) { turns.append($0.first) }
+        #expect(turns == [3, 4])
+    }
+
+    @Test func `Nor is what another store trims while it is read`() async throws {
+        let server = try await TestServer.common()
+        let journal = try server.journal()
+        // Of which two are a page.
+        for turn in 1...6 { try journal.append(Batch(first: turn, last: turn, bytes: [UInt8](repeating: 7, count: 300 << 10))) }
+        let reader = try PostgreSQLJournal(at: journal.place, access: .readOnly)
+        try journal.save(Snapshot(turn: 6, bytes: [1]))
+        var turns: [Int] = []
+        let error = #expect(throws: JournalError.self) {
+            try reader.read(from: 1) { batch in
+                turns.append(batch.first)
+                while try journal.trim(through: 4) {}
+            }
+        }
+        #expect(error?.code == .missing && turns == [1, 2])
+    }
+
+    @Test func `Nor does an examination take what was trimmed meanwhile for damage`() async throws {
+        let server = try await TestServer.common()
+        let journal = try server.journal()
+        for turn in 1...3 { try journal.append(Batch(first: turn, last: turn, bytes: [UInt8(turn)])) }
+        let examiner = try PostgreSQLJournal(at: journal.place, access: .examination)
+        try journal.save(Snapshot(turn: 3, bytes: [1]))
+        #expect(try !journal.trim(through: 2))
+        let error = #expect(throws: JournalError.self) { _ = try examiner.examine(behind: nil) { _ in } }
+        #expect(error?.code == .missing)
+    }
+
+    @Test func `Who has followed a journal up to the last turn that was trimmed follows on`() async throws {
+        let server = try await TestServer.common()
+        let journal = try server.journal()
+        for turn in 1...3 { try journal.append(Batch(first: turn, last: turn, bytes: [UInt8(turn)])) }
+        let follower = try PostgreSQLJournal(at: journal.place, access: .readWrite)
+        try journal.append(Batch(first: 4, last: 4, bytes: [4]))
+        try journal.save(Snapshot(turn: 3, bytes: [1]))
+        #expect(try !journal.trim(through: 3))
+        try follower.refresh()
+        #expect(follower.first == 4 && follower.last == 4)
+        var turns: [Int] = []
+        try follower.read(from: 4) { turns.append($0.first) }
+        #expect(turns == [4])
+    }
+
+    // MARK: Snapshots
+
+    @Test func `Appends do not wait for a snapshot that is read`() async throws {
+        let server = try await TestServer.common()
+        let journal = try server.journal()
+        try journal.append(Batch(first: 1, last: 1, bytes: [1]))
+        try journal.save(Snapshot(turn: 1, bytes: [7]))
+        var holder = try server.connect()
+        try holder.run("BEGIN; LOCK TABLE \(journal.place.table("snapshot_parts")) IN ACCESS EXCLUSIVE MODE")
+        let found = Mutex<Result<Snapshot, any Error>?>(nil)
+        let reader = Thread {
+            let result: Result<Snapshot, any Error> = Result { try journal.snapshot(at: 1) }
+            found.withLock { $0 = result }
+        }
+        reader.start()
+        try await eventually("the reader waits for the table") {
+            var other = try server.connect()
+            return try other.run(
+                "SELECT pid FROM pg_locks WHERE NOT granted AND relation = $1::regclass",
+                [.text(journal.place.table("snapshot_parts"))]
+            ).count > 0
+        }
+        try journal.append(Batch(first: 2, last: 2, bytes: [2]))
+        let isWaiting = found.withLock { $0 == nil }
+        #expect(isWaiting)
+        try holder.run("COMMIT")
+        try await eventually("it is read") { found.withLock { $0 != nil } }
+        let bytes = try found.withLock { try $0?.get().bytes }
+        #expect(bytes == [7])
+    }
+
     // MARK: Durability
 
     @Test func `What is durable is what the server says`() {

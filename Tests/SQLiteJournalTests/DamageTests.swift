@@ -54,6 +54,12 @@ import Testing
         }
     }
 
+    @Test func `Numbers that no journal has end no process`() {
+        let chain = BatchChain()
+        #expect(chain.problem(ofNext: Batch(first: .min, last: .min, bytes: [])) == "it overlaps the batch before it")
+        #expect(chain.problem(ofNext: Batch(first: .max, last: .max, bytes: []))?.hasPrefix("a hole in the numbering") == true)
+    }
+
     @Test func `A missing first batch is a hole`() throws {
         let scratch = try Scratch()
         try scratch.fill()

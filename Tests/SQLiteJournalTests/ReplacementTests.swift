@@ -43,6 +43,16 @@ import Testing
         #expect(try copy.identity != scratch.journal().identity)
     }
 
+    @Test func `Nothing is left of a copy that cannot be begun`() throws {
+        let scratch = try Scratch()
+        try scratch.fill()
+        let journal = try scratch.journal(access: .readOnly)
+        try journal.close()
+        let path = scratch.path + "/copy"
+        #expect(throws: JournalError.self) { try JournalBuilder(at: path, from: journal, as: .same) }
+        #expect(!FileManager.default.fileExists(atPath: path + ".building"))
+    }
+
     @Test func `A copy that is not finished has no name and is begun anew`() throws {
         let scratch = try Scratch()
         try scratch.fill()

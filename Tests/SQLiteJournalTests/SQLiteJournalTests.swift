@@ -4,6 +4,7 @@ import GRDBSQLite
 import Journal
 import JournalChain
 import SamovarTesting
+import Synchronization
 import Testing
 
 @testable import SQLiteJournal
@@ -114,6 +115,20 @@ import Testing
         while try revived.trim(through: 4) {}
         #expect(revived.first == 5)
         #expect(try revived.batches(from: 5) == Array(batches.suffix(2)))
+    }
+
+    @Test func `What trimming removes counts to the log, which is copied when it is large`() throws {
+        let scratch = try Scratch()
+        let journal = try scratch.journal()
+        let bytes = [UInt8](repeating: 7, count: 1 << 20)
+        for turn in 1...20 { try journal.append(Batch(first: turn, last: turn, bytes: bytes)) }
+        try journal.save(Snapshot(turn: 20, bytes: [20]))
+        try journal.checkpoint()
+        #expect(try journal.trim(through: 20))
+        #expect(journal.state.withLock(\.logged) >= 1 << 20)
+        while try journal.trim(through: 20) {}
+        #expect(journal.state.withLock(\.logged) < 16 << 20, "it was copied on the way")
+        #expect(journal.first == 21)
     }
 
     @Test func `The log stays near its limit however much is appended`() throws {

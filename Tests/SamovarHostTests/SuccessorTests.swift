@@ -1,4 +1,3 @@
-import Foundation
 import Logging
 import ProcessSupport
 import SamovarCore
@@ -22,89 +21,17 @@ private struct Oven: OpenProgram {
 
 /// Peers that know several stores of one timeline, of which one has taken over from the other.
 @Suite struct SuccessorTests {
-    private static let timeline = Timeline(high: 7, low: 7)
     private let context: Context
 
     init() throws { context = try Context() }
 
-    /// The sockets of a store, which welcomes whoever says HELLO and publishes ticks.
-    private final class Double {
-        let folder: String
-        var start: Int
-        /// Of the view that it shows.
-        let turn: Int
-        private(set) var greetings = 0
-        /// What came of peers beside HELLO and PING.
-        private(set) var heard: [FrameKind] = []
-        private var front: Socket
-        private var work: Socket
-        private var view: Socket
-        private var peers: Set<[UInt8]> = []
-
-        init(_ context: Context, start: Int, turn: Int) throws {
-            folder = "/tmp/samovar-test-\(UInt32.random(in: .min ... .max))"
-            try FileManager.default.createDirectory(
-                atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-            var front = try Socket(context, .router, options: .front)
-            try front.bind("ipc://\(folder)/front")
-            var work = try Socket(context, .router, options: .work)
-            try work.bind("ipc://\(folder)/work")
-            var view = try Socket(context, .extendedPublisher, options: .view)
-            try view.bind("ipc://\(folder)/view")
-            self.front = front
-            self.work = work
-            self.view = view
-            (self.start, self.turn) = (start, turn)
-        }
-
-        deinit { try? FileManager.default.removeItem(atPath: folder) }  // What is left is in a folder for such things.
-
-        /// Answers all that has come, and publishes.
-        func work(publishes: Bool = true) throws {
-            while let message = try front.receive() { try answer(message.frames, &front) }
-            while let message = try work.receive() { try answer(message.frames, &work) }
-            guard publishes else { return }
-            let topic = viewTopic(of: .main)
-            for frame in [
-                Frame.view(instance: .main, turn: turn, bytes: [UInt8(turn)]),
-                .tick(instance: .main, head: turn, view: turn, idle: false),
-            ] {
-                _ = try view.send([topic] + Envelope(frame, timeline: SuccessorTests.timeline).parts)
-            }
-        }
-
-        private func answer(_ frames: [[UInt8]], _ socket: inout Socket) throws {
-            let envelope = try Envelope(parts: Array(frames.dropFirst()))
-            let answer: Frame
-            switch envelope.frame {
-            case .hello:
-                greetings += 1
-                peers.insert(frames[0])
-                answer = .welcome(Welcome(schema: Schema(name: "Lamp", version: 1), start: start, head: turn, silence: .seconds(6)))
-            case .ping: answer = .pong(0)
-            default: return heard.append(envelope.kind)
-            }
-            _ = try socket.send([frames[0]] + Envelope(answer, timeline: SuccessorTests.timeline).parts)
-        }
-
-        /// Sends its peers away; it goes on listening.
-        func goodbye() throws {
-            for peer in peers {
-                let parts = Envelope(.goodbye, timeline: SuccessorTests.timeline).parts
-                _ = try front.send([peer] + parts)
-                _ = try work.send([peer] + parts)
-            }
-            peers = []
-        }
-    }
-
-    private static func access(_ stores: Double...) throws -> StoreAccess {
+    private static func access(_ stores: StoreDouble...) throws -> StoreAccess {
         try StoreAccess(stores.map { "ipc://\($0.folder)" }.joined(separator: ","))
     }
 
     @Test(arguments: [false, true])
     func `Who knows a later start leaves the store of an earlier one for the next place`(_ isWorker: Bool) async throws {
-        let (earlier, later) = (try Double(context, start: 4, turn: 9), try Double(context, start: 5, turn: 12))
+        let (earlier, later) = (try StoreDouble(context, start: 4, turn: 9), try StoreDouble(context, start: 5, turn: 12))
         let access = try Self.access(earlier, later)
         let logger = Logger(label: "test")
         let client = try StoreClient(at: access, logger: logger)
@@ -133,8 +60,32 @@ private struct Oven: OpenProgram {
         try await run.value
     }
 
+    @Test func `A worker that begins under the identity of a former one says HELLO with greater numbers`() async throws {
+        let store = try StoreDouble(context)
+        let configuration = WorkerConfiguration(store: try Self.access(store), id: .random())
+        for _ in 1...2 {
+            let before = store.greetings
+            let worker = try WorkerHost(Worker<Oven> { _, _ in nil }, configuration, logger: Logger(label: "test"))
+            let run = Task { try await worker.run() }
+            defer { worker.drain() }
+            try await eventually("it is there") {
+                try store.work()
+                return store.greetings > before
+            }
+            try store.goodbye()
+            try await eventually("it is there again") {
+                try store.work()
+                return store.greetings > before + 1
+            }
+            worker.drain()
+            try await run.value
+        }
+        let epochs = store.hellos.map(\.epoch)
+        #expect(zip(epochs, epochs.dropFirst()).allSatisfy { $0 < $1 }, "\(epochs)")
+    }
+
     @Test func `What is shown follows the connection, though the store of before goes on publishing`() async throws {
-        let (earlier, later) = (try Double(context, start: 4, turn: 9), try Double(context, start: 5, turn: 12))
+        let (earlier, later) = (try StoreDouble(context, start: 4, turn: 9), try StoreDouble(context, start: 5, turn: 12))
         let client = try StoreClient(at: try Self.access(earlier, later), logger: Logger(label: "test"))
         let run = Task { try await client.run() }
         defer { client.close() }

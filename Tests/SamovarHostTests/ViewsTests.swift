@@ -1,5 +1,6 @@
 import Logging
 import MessagePack
+import ProcessSupport
 import SamovarCore
 import Testing
 
@@ -54,6 +55,44 @@ private struct Lamp: OpenProgram {
             #expect(line.hasPrefix("error: views are left out, for this build cannot read them: "))
             #expect(line.contains("isOn"))
         }
+    }
+
+    @Test func `A live view that nobody follows any more may be old, and has ended only with its connector`() async throws {
+        let live = await LiveView(connector)
+        func view(_ turn: Int, _ bytes: [UInt8]) -> StoreClient.ViewEvent {
+            .view(StoreClient.View(timeline: .zero, turn: turn, bytes: bytes))
+        }
+
+        let (cancelled, first) = try await follow(live)
+        first.yield(view(1, Self.good))
+        try await eventually("the view") { await live.status == .live }
+        cancelled.cancel()
+        try await cancelled.value
+        #expect(await live.status == .stale)
+
+        let (failing, second) = try await follow(live)
+        second.yield(view(2, Self.good))
+        try await eventually("the next view") { await live.status == .live }
+        second.yield(view(3, Self.bad))
+        await #expect(throws: DecodingError.self) { try await failing.value }
+        #expect(await live.status == .stale)
+
+        let (ending, third) = try await follow(live)
+        third.finish()
+        try await ending.value
+        #expect(await live.status == .ended)
+    }
+
+    /// Follows a live view, and plays the loop of the client that it watches.
+    private func follow(
+        _ live: LiveView<Lamp>
+    ) async throws -> (Task<Void, any Error>, AsyncStream<StoreClient.ViewEvent>.Continuation) {
+        let following = Task { try await live.follow() }
+        let watcher = try await eventually("it watches") { () -> AsyncStream<StoreClient.ViewEvent>.Continuation? in
+            for case .watch(let watcher) in connector.client.mailbox.takeAll() { return watcher }
+            return nil
+        }
+        return (following, watcher)
     }
 
     @Test func `Parts of views that can be read go on, too`() async throws {

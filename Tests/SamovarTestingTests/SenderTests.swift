@@ -32,6 +32,16 @@ import Testing
         store.finish()
     }
 
+    @Test func `Who sends while another does is followed by the other`() throws {
+        let store = try TestStore(Door.self)
+        store.sending(as: "guest") {
+            store.sending(as: "host") { store.send(.open) { $0.openedBy = ["host"] } }
+            store.send(.open) { $0.openedBy.append("guest") }
+        }
+        store.send(.open) { $0.openedBy.append("the house") }
+        store.finish()
+    }
+
     @Test func `A gate sees it, too`() throws {
         let gate = InputGate<Door>("list") { _, _, turn in turn.sender == nil ? "a key is needed" : nil }
         let store = try TestStore(Door.self, gates: [gate])

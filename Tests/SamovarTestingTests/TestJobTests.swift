@@ -78,6 +78,36 @@ import Testing
             .expect(.unhandled("no handler of this worker takes unknown from queue mail"))
     }
 
+    @Test func `An answer that is too large for a store is unhandled, whether it was sent or returned`() async throws {
+        let small = String(repeating: "m", count: 3 << 20)
+        let fits = try await TestJob(Courier.self, .look).run(Worker { _, _ in .delivered(small) })
+        #expect(fits.outcome == .returned(.delivered(small)))
+        let sends = Worker<Courier> { _, job in
+            try job.send(.delivered(small))
+            return .delivered(small)
+        }
+        let returns = Worker<Courier> { _, _ in .delivered(small + small) }
+        for worker in [sends, returns] {
+            let run = try await TestJob(Courier.self, .look).run(worker)
+            guard case .unhandled(let text) = run.outcome else { throw Unexpected("it fits") }
+            #expect(text.hasPrefix("an answer of 6291") && text.hasSuffix(" bytes; 4194304 at most"))
+            #expect(run.messages.isEmpty)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `Of a long error the beginning is told, as to a store`(isPermanent: Bool) async throws {
+        struct Long: Error, CustomStringConvertible { let description = String(repeating: "x", count: 1_500) }
+        let run = try await TestJob(Courier.self, .look).run(
+            Worker { _, _ in
+                if isPermanent { throw Permanent(Long().description) }
+                throw Long()
+            })
+        let mark = "… (1500 bytes)"
+        let text = String(repeating: "x", count: 1_000 - mark.count) + mark
+        #expect(run.outcome == (isPermanent ? .permanent(text) : .threw(text)))
+    }
+
     @Test func `An effect goes to the first handler of a list that takes it, and a group sees its queue alone`() async throws {
         let run = try await TestJob(Courier.self, .deliver("milk"), queue: "express").run(Courier.worker())
         run.expect(.returned(.delivered("milk in a hurry")))

@@ -149,6 +149,17 @@ import Testing
         store.finish()
     }
 
+    @Test func `The clock never goes back, and that it was asked to is reported`() throws {
+        let reports = Reports()
+        let store = try TestStore(Kiosk.self, exhaustive: false, reporter: reports.reporter)
+        let now = store.now
+        store.advance(by: .seconds(-5))
+        #expect(store.now == now)
+        #expect(reports.takeAll() == ["advance(by: \(Duration.seconds(-5))): the clock of a store never goes back"])
+        store.advance(by: .zero)
+        #expect(store.now == now && reports.takeAll().isEmpty)
+    }
+
     @Test func `The default reporter records an issue at the line of the call`() throws {
         let line = #line + 3
         try withKnownIssue {

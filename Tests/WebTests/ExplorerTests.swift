@@ -72,6 +72,18 @@ import Testing
         #expect(past.applied.count <= CheckpointPlan.turns)
     }
 
+    @Test func `What is trimmed while states are worked through is passed over`() throws {
+        var random = SeededRandom(seed: 7)
+        let past = RandomPast(count: Self.count, snapshots: [200_000], &random)
+        let checkpoints = KeptCheckpoints()
+        var explorer = Explorer(checkpoints: checkpoints)
+        while past.applied.isEmpty { try explorer.work(in: past) { !past.applied.isEmpty } }
+        past.firstRecord = 200_001
+        while explorer.hasWork(in: past) { try explorer.work(in: past) { false } }
+        #expect(explorer.obstacle == nil)
+        #expect(checkpoints.turns.contains { $0 > 200_000 }, "\(checkpoints.turns)")
+    }
+
     @Test func `No state is computed through a turn that ended an explorer, and those beyond a snapshot behind it are`() throws {
         let past = past(snapshots: [150_000])
         var explorer = Explorer(checkpoints: KeptCheckpoints(), blocked: [120_000: "its replay did not end"])
@@ -94,11 +106,16 @@ import Testing
             (["ask": "turn", "turn": 0], "from 1"), (["ask": "state", "turn": 1, "path": "state["], "column"),
             (["ask": "turns", "kind": "odd"], "no such kind"), (["ask": "turns", "origin": "odd"], "no such origin"),
             (["ask": "turns", "text": .string(String(repeating: "a", count: 1_001))], "too long"),
+            (["ask": "turns", "root": "1.5"], "`root` is a whole number"),
+            (["ask": "turns", "before": "x"], "`before` is a whole number"),
+            (["ask": "turns", "after": 1.0], "`after` is a whole number"),
+            (["ask": "state", "turn": 1, "from": "x"], "`from` is a whole number"),
         ] as [(MessagePackValue, String)] {
             let error = #expect(throws: ExplorerError.self) { _ = try ExplorerRequest(value) }
             #expect(error?.description.contains(words) == true, "\(String(describing: error))")
         }
         #expect(PastPages.request("/api/v1/turns/x", [:]).map { try? ExplorerRequest($0) } == .some(nil))
+        #expect(PastPages.request("/api/v1/turns", ["root": "1e3"]).map { try? ExplorerRequest($0) } == .some(nil))
         #expect(PastPages.request("/api/v1/weather", [:]) == nil)
         let asked = PastPages.request("/api/v1/turns/7/diff", [:])
         #expect(asked.flatMap { try? ExplorerRequest($0) } == .diff(6, 7))

@@ -85,6 +85,32 @@ import Testing
         #expect(try page.post("/api/v1/requeue", #"{"effect":"17/0"}"#).contains("problem"))
     }
 
+    @Test func `An input has its receipt however long its store was away`() async throws {
+        let page = try await ServedPage()
+        let process = try #require(ProcessTable.entry(page.store.id))
+        process.send(SIGSTOP)
+        try await eventually("the store is stopped") { process.isStopped }
+        let body = #"{"input":"{\"add\":{\"name\":\"figs\"}}"}"#
+        let headers = [
+            "POST /api/v1/send HTTP/1.1", "Host: \(page.host)", "Origin: http://\(page.host)", "X-Samovar: 1", "Connection: close",
+            "Cookie: \(page.cookie)", "Content-Length: \(body.utf8.count)",
+        ]
+        let connection = try ServedPage.connection(page.port)
+        defer { close(connection) }
+        let request = Array((headers.joined(separator: "\r\n") + "\r\n\r\n" + body).utf8)
+        #expect(send(connection, request, request.count, Int32(MSG_NOSIGNAL)) == request.count)
+        // Longer than a server of HTTP waits for an answer.
+        try await Task.sleep(for: .seconds(31))
+        process.send(SIGCONT)
+        var answer: [UInt8] = []
+        try await eventually("it is applied") {
+            var bytes = [UInt8](repeating: 0, count: 4_096)
+            let count = recv(connection, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+            if count > 0 { answer += bytes.prefix(count) }
+            return String(decoding: answer, as: UTF8.self).contains(#"{"applied":2}"#)
+        }
+    }
+
     @Test func `A store that is away is said to be, and comes back by itself`() async throws {
         let page = try await ServedPage()
         page.store.send(SIGKILL)

@@ -54,7 +54,7 @@ struct BisectCommand<App: SamovarApp>: AsyncParsableCommand {
             var value = record.value
             value["causes"] = finding.causes.value
             value["isFirst"] = .bool(finding.isFirst)
-            if let changes = finding.changes { value["changes"] = changes.value }
+            if let changes = finding.changes { (value["changes"], value["isCut"]) = (changes.value, .bool(changes.isCut)) }
             printData(JSONTranscoder.text(of: value))
         case .text:
             if finding.isFirst, record.turn > 1 {

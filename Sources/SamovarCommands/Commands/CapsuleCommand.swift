@@ -110,7 +110,7 @@ struct CapsuleCommand<App: SamovarApp>: AsyncParsableCommand {
         let files = isSource ? [source] : [file, source]
         for file in files where FileManager.default.fileExists(atPath: file.path) {
             throw CommandFailure(
-                .inputOutput, "\(file.path) exists already; nothing was written. Take another name or move it away")
+                .inputOutput, "\(file.relativePath) exists already; nothing was written. Take another name or move it away")
         }
         do {
             if !isSource {
@@ -118,9 +118,9 @@ struct CapsuleCommand<App: SamovarApp>: AsyncParsableCommand {
                 try write(Data(bytes), to: file)
             }
             try write(Data(test.source.utf8), to: source)
-            for file in files { printData(file.path) }
+            for file in files { printData(file.relativePath) }
         } catch {
-            throw CommandFailure(.inputOutput, "cannot write \(source.path): \(error.localizedDescription)")
+            throw CommandFailure(.inputOutput, "cannot write \(source.relativePath): \(error.localizedDescription)")
         }
     }
 

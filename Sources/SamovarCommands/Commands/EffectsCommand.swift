@@ -1,6 +1,8 @@
 import ArgumentParser
 import MessagePack
+import SamovarCore
 import SamovarHost
+import SamovarStore
 import SamovarText
 
 struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
@@ -13,9 +15,9 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
                          \(executableName) effects 17/0
                          \(executableName) effects --requeue 17/0 23/1
                          \(executableName) effects --drop --all
-                A requeued effect has all its attempts before it again. A dropped one is closed for good, and the program hears nothing
-                of it. Both are records of the journal. Which worker had an effect, and when, is memory of the store: the newest 65536
-                attempts since its start.
+                A requeued effect has all its attempts before it again. A dropped one is closed for good. Both are records of the
+                journal, and the program may make a message of them. Which worker had an effect, and when, is memory of the store: the
+                newest 65536 attempts since its start.
                 """)
     }
 
@@ -87,24 +89,41 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
         return tables.joined(separator: "\n\n")
     }
 
-    /// The store does so many at once as fit a batch of its journal.
+    /// As the store names them, so that its answers tell which are left.
+    private func names() throws -> [MessagePackValue] {
+        try effects.map { text in
+            guard let effect = EffectID(named: text) else {
+                let name = escapeForTerminal(text)
+                throw CommandFailure(.badData, "“\(name)” is not an effect; name it as turn/ordinal, as `effects` lists them")
+            }
+            return .string("\(effect)")
+        }
+    }
+
+    /// The store does so many at once as fit a batch of its journal. What is done stands, and is told, whatever becomes of the
+    /// rest.
     private func change(_ admin: AdminClient) async throws {
         let verb = requeue ? "requeue" : "drop"
         let what = requeue ? "requeued" : "dropped"
         var names: [MessagePackValue] = []
-        var left = effects.map { MessagePackValue.string($0) }
-        while true {
-            let answer = try await admin.ask(verb, all ? ["all": true] : ["effects": .array(left)])
-            guard case .array(let done)? = answer[what] else {
-                throw CommandFailure(.internal, "the store's answer cannot be read: \(answer)")
+        var left = try self.names()
+        do {
+            while true {
+                let answer = try await admin.ask(verb, all ? ["all": true] : ["effects": .array(left)])
+                guard case .array(let done)? = answer[what] else {
+                    throw CommandFailure(.internal, "the store's answer cannot be read: \(answer)")
+                }
+                names += done
+                if !json { for case .string(let name) in done { printData("\(what) \(name)") } }
+                // What is named twice is done once.
+                left.removeAll { done.contains($0) }
+                if done.isEmpty || (all ? answer["dead"] == .int(0) : left.isEmpty) { break }
             }
-            names += done
-            // What is named twice is done once.
-            left.removeAll { done.contains($0) }
-            if done.isEmpty || (all ? answer["dead"] == .int(0) : left.isEmpty) { break }
+        } catch {
+            if json, !names.isEmpty { printData(JSONTranscoder.text(of: [.string(what): .array(names)])) }
+            throw error
         }
         if json { return printData(JSONTranscoder.text(of: [.string(what): .array(names)])) }
         if names.isEmpty { printError("no effect is dead") }
-        for case .string(let name) in names { printData("\(what) \(name)") }
     }
 }

@@ -1,12 +1,13 @@
 import Foundation
+import SamovarHost
 import Synchronization
 
 /// The inputs of a command: given ones, or the lines of standard input, read on a thread of its own, since that blocks.
 ///
 /// It reads ahead of their receipts by so much and no more, whatever is piped into it.
 final class LineReader: Sendable {
-    /// With the number in standard input, from 1; nil for a given one.
-    typealias Line = (text: String, number: Int?)
+    /// Without its end; nil if it is not UTF-8. With the number in standard input, from 1; nil for a given one.
+    typealias Line = (text: String?, number: Int?)
 
     /// Lines that are not blank.
     let lines: AsyncStream<Line>
@@ -20,30 +21,31 @@ final class LineReader: Sendable {
     private static let bytesOfCost = 8_192
 
     /// - Parameter given: nil to read standard input.
-    init(_ given: [String]?) {
+    init(_ given: [String]?) throws {
         (lines, continuation) = AsyncStream.makeStream()
         for _ in 0..<Self.capacity { room.signal() }
         if let given {
             for line in given { continuation.yield((line, nil)) }
             continuation.finish()
         } else {
-            let thread = Thread { [self] in read() }
-            thread.name = "samovar-input"
-            thread.start()
+            try startThread("samovar-input") { [self] in
+                var number = 0
+                readLines { line in
+                    number += 1
+                    take(line, number)
+                }
+                continuation.finish()
+            }
         }
     }
 
-    private func read() {
-        var number = 0
-        while let line = readLine() {
-            number += 1
-            guard !line.allSatisfy(\.isWhitespace) else { continue }
-            let cost = min(1 + line.utf8.count / Self.bytesOfCost, Self.capacity)
-            for _ in 0..<cost { room.wait() }
-            costs.withLock { $0.append(cost) }
-            continuation.yield((line, number))
-        }
-        continuation.finish()
+    private func take(_ line: [UInt8], _ number: Int) {
+        let text = String(validating: line, as: UTF8.self)
+        guard text?.allSatisfy(\.isWhitespace) != true else { return }
+        let cost = min(1 + line.count / Self.bytesOfCost, Self.capacity)
+        for _ in 0..<cost { room.wait() }
+        costs.withLock { $0.append(cost) }
+        continuation.yield((text, number))
     }
 
     /// The oldest line has its receipt.

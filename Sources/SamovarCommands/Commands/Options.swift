@@ -69,9 +69,10 @@ extension ProcessSettings {
         return folder
     }
 
-    /// Where the journal is, for a command that reads it beside its store.
+    /// Where the journal is, for a command that reads it beside its store. The store is asked only for what is in its data folder.
     func servedJournal<Types: ProgramTypes>(for types: Types.Type) throws -> JournalLocation {
-        try journal(for: types).asking(StoreAccess(folderOf: try endpoint(for: types)))
+        guard journal == nil else { return try journal(for: types) }
+        return try journal(for: types).asking(StoreAccess(folderOf: try endpoint(for: types)))
     }
 
     /// Where the journal is.

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import SamovarCore
+import SamovarHost
 import ServiceLifecycle
 import Synchronization
 import UnixSignals
@@ -11,7 +12,7 @@ import UnixSignals
 func runProcess(
     _ service: some Service, lifeline: Lifeline?, onHangup: (@Sendable () -> Void)? = nil, logger: Logger
 ) async throws {
-    lifeline?.watch(logger: logger)
+    try lifeline?.watch(logger: logger)
     printLineByLine()
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .error)
@@ -66,15 +67,13 @@ struct Lifeline: Sendable {
 
     private static let limit = 5.0
 
-    fileprivate func watch(logger: Logger) {
-        let thread = Thread {
-            while let line = readLine() { hear(line) }
+    fileprivate func watch(logger: Logger) throws {
+        try startThread("samovar-lifeline") {
+            readLines { hear(String(decoding: $0, as: UTF8.self)) }
             logger.debug("the supervisor is gone: draining")
             drain()
             Thread.sleep(forTimeInterval: Self.limit)
             _exit(75)
         }
-        thread.name = "samovar-lifeline"
-        thread.start()
     }
 }

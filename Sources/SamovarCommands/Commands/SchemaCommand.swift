@@ -49,6 +49,7 @@ struct SchemaCommand<App: SamovarApp>: ParsableCommand {
         guard check == nil || !codec else {
             throw ValidationError("--check is of the form: write the codec, and compare the files")
         }
+        guard check == nil || write == nil else { throw ValidationError("--check compares and writes nothing: leave out --write") }
         guard codec || leave.isEmpty else { throw ValidationError("--leave goes with --codec") }
     }
 

@@ -15,7 +15,7 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 Example: \(executableName) send '{"increment":{}}' --wait settled
                 A case without values may be written as a bare word: \(executableName) send increment
                 With - inputs are read from standard input, one per line, and a receipt is printed for each, in their order. A line that
-                is no JSON has the last one: {"status":"rejected","line":3,"reason":…}. What follows it is not sent.
+                is no JSON or no UTF-8 has the last one: {"status":"rejected","line":3,"reason":…}. What follows it is not sent.
                 With --outbox FILE inputs are kept in the file until their receipts are printed, and taken also while no store answers:
                 \(executableName) send --outbox orders.outbox sends what is left.
                 """)
@@ -66,33 +66,61 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
         case unreadable(String, line: Int?)
     }
 
+    /// What waits for its receipt. Whatever was handed over is in it, and once it is closed nothing more is handed over.
+    private final class Queue: Sendable {
+        let pending: AsyncStream<Pending>
+        private let continuation: AsyncStream<Pending>.Continuation
+        private let isOpen = Mutex(true)
+
+        init() { (pending, continuation) = AsyncStream.makeStream() }
+
+        func add(_ next: () -> Pending) {
+            isOpen.withLock { isOpen in
+                if isOpen { continuation.yield(next()) }
+            }
+        }
+
+        func close() {
+            isOpen.withLock { $0 = false }
+            continuation.finish()
+        }
+    }
+
     /// Inputs are handed over as fast as they are read, and receipts printed in the order of the inputs: what an outbox held
     /// before comes first.
     private func exchange(_ client: StoreClient) async throws -> CommandFailure? {
-        let lines = LineReader(input == "-" ? nil : input.map { [$0] } ?? [])
+        let lines = try LineReader(input == "-" ? nil : input.map { [$0] } ?? [])
         return try await withThrowingTaskGroup(of: CommandFailure?.self) { group in
-            let (pending, queue) = AsyncStream<Pending>.makeStream()
+            let queue = Queue()
             group.addTask {
                 for await line in lines.lines {
                     do {
-                        let bytes = try JSONTranscoder.parseArgument(line.text).encoded
+                        guard let text = line.text else { throw JSONError("the text is not UTF-8") }
+                        let bytes = try JSONTranscoder.parseArgument(text).encoded
                         // Of a stream, nobody knows which line is the last.
-                        let submitted = client.submit(bytes, endsSession: line.number == nil)
-                        queue.yield(.submitted(submitted, line: line.number))
+                        queue.add { .submitted(client.submit(bytes, endsSession: line.number == nil), line: line.number) }
                     } catch {
-                        queue.yield(.unreadable("the input is no JSON: \(error)", line: line.number))
+                        queue.add { .unreadable("the input is no JSON: \(error)", line: line.number) }
                         break
                     }
                 }
-                queue.finish()
+                queue.close()
                 return nil
             }
             group.addTask {
                 var worst = try await printRestored(client)
-                for await next in pending {
-                    worst = try await printReceipt(of: next, client) ?? worst
+                var gaveUp: CommandFailure?
+                for await next in queue.pending {
+                    do {
+                        worst = try await printReceipt(of: next, client) ?? worst
+                    } catch let failure as CommandFailure where failure.code == .tryLater && gaveUp == nil {
+                        // The client is closed: what was handed over has its outcome at once, and no more is handed over.
+                        gaveUp = failure
+                        queue.close()
+                    }
                     lines.release()
                 }
+                if let gaveUp { throw gaveUp }
                 return worst
             }
             defer { group.cancelAll() }
@@ -194,17 +222,18 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
             receipt = Receipt(
                 json: ["status": "refused", "turn": .int(Int64(outcome.turn)), "refusal": reason],
                 failure: CommandFailure(.badData, "refused: \(JSONTranscoder.text(of: reason))"))
-        case .applied: receipt = await settle(outcome.turn, client, onProgress)
+        case .applied: receipt = await settle(outcome, client, onProgress)
         }
         receipt.sequence = outcome.sequence
         return receipt
     }
 
-    private func settle(_ turn: Int, _ client: StoreClient, _ onProgress: @escaping Progress) async -> Receipt {
+    private func settle(_ outcome: Outcome, _ client: StoreClient, _ onProgress: @escaping Progress) async -> Receipt {
+        let turn = outcome.turn
         let applied: MessagePackValue = ["status": "applied", "turn": .int(Int64(turn))]
         guard wait == .settled else { return Receipt(json: applied) }
         onProgress("turn \(turn) is applied, but its effects have not ended", applied)
-        switch await client.settle(turn, onWaiting: { onProgress("turn \(turn) is applied, but \($0)", applied) }) {
+        switch await client.settle(outcome, onWaiting: { onProgress("turn \(turn) is applied, but \($0)", applied) }) {
         case .settled(let dead):
             return Receipt(
                 json: ["status": "settled", "turn": .int(Int64(turn)), "dead": .array(dead.map { .string($0) })],

@@ -212,14 +212,15 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
         let settings = try options.settings()
         let logger = settings.logger("worker")
         let slots = slots ?? settings.slots ?? App.slots
-        guard (1...65_536).contains(slots) else {
-            throw CommandFailure(.configuration, "--slots \(slots) is not between 1 and 65536")
+        guard ProcessSettings.slotRange.contains(slots) else {
+            let place = self.slots == nil ? "the program's slots:" : "--slots"
+            throw CommandFailure(.configuration, "\(place) \(slots) is not between 1 and 65536")
         }
         if let readAhead, !(0...65_536).contains(readAhead) {
             throw CommandFailure(.configuration, "--read-ahead \(readAhead) is not between 0 and 65536")
         }
         let program = App.worker
-        let given = try (queue.isEmpty ? settings.queues : queue).map(queueArgument)
+        let given = try (queue.isEmpty ? settings.queues : queue).map(queueFlag)
         let queues = given.isEmpty ? (program.queues.isEmpty ? [.default] : program.queues) : given.map(\.queue)
         let limits = given.reduce(into: program.limits) { $0[$1.queue] = $1.limit ?? $0[$1.queue] }
         let configuration = WorkerConfiguration(
@@ -232,7 +233,7 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
 }
 
 extension ProcessSettings {
-    /// What a worker can do, by its flag or else by these settings.
+    /// What a worker can do, by its flag or else by these settings, which have been looked at.
     func capabilities(_ flag: [String]) throws(CommandFailure) -> Set<String> {
         let names = Set(flag.isEmpty ? capabilities : flag)
         if let name = names.first(where: { !(1...WorkerOffer.capabilityBytes).contains($0.utf8.count) }) {
@@ -246,11 +247,19 @@ extension ProcessSettings {
     }
 }
 
-/// A queue on the command line: its name, or `NAME=4` for at most 4 of its jobs at once.
-private func queueArgument(_ text: String) throws(CommandFailure) -> (queue: Queue, limit: Int?) {
+private func queueFlag(_ text: String) throws(CommandFailure) -> (queue: Queue, limit: Int?) {
+    // A setting that is none was refused where it stands.
+    guard let queue = queueArgument(text) else { throw CommandFailure(.configuration, "--queue \(text): write \(queueForm)") }
+    return queue
+}
+
+/// What a queue of a worker looks like, as a flag or a setting.
+let queueForm = "NAME, or NAME=4 for at most 4 of its jobs at once"
+
+/// Nil for a text that is none.
+func queueArgument(_ text: String) -> (queue: Queue, limit: Int?)? {
     guard let sign = text.lastIndex(of: "=") else { return (Queue(text), nil) }
-    guard let number = Int(text[text.index(after: sign)...]), (1...65_536).contains(number), sign > text.startIndex else {
-        throw CommandFailure(.configuration, "--queue \(text): write NAME, or NAME=4 for at most 4 of its jobs at once")
-    }
+    guard let number = Int(text[text.index(after: sign)...]), ProcessSettings.slotRange.contains(number), sign > text.startIndex
+    else { return nil }
     return (Queue(String(text[..<sign])), number)
 }

@@ -59,7 +59,13 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         }
         // The seed is looked at here, too, so that a mistake shows before anything is started.
         _ = try seed.seedBytes()
-        if seed.fresh { try await archive(journal) } else { try await waitForFolder(journal) }
+        if seed.fresh {
+            // Here and not in the store, which may be started more than once.
+            if let place = try await journal.archive() { printError("archived the old timeline in \(place)") }
+        } else if FileManager.default.fileExists(atPath: journal.dataFolder) {
+            // As a store waits. The views of another one, which has the folder, are not shown for this one's.
+            try await journal.waitForFolder()
+        }
 
         var logger = settings.logger("up")
         if LiveScreen.isTerminal, settings.logLevel == nil { logger.logLevel = .error }
@@ -67,7 +73,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         // A store with ports is there in its folder, too, where its own need no key.
         let store = try StoreAccess(foldersOf: seats.map(\.endpoint))
         let client = try StoreClient(at: store, schema: App.Program.schema, logger: logger)
-        let dead = try await withThrowingTaskGroup(of: [String]?.self) { group in
+        let deaths = try await withThrowingTaskGroup(of: String?.self) { group in
             group.addTask {
                 try await supervisor.run()
                 return nil
@@ -78,7 +84,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
             }
             group.addTask { [self] in try await watch(client, store) }
             group.addTask {
-                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { return [] }
+                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { return "" }
                 return nil
             }
             defer { group.cancelAll() }
@@ -89,11 +95,9 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
                 await endPromptly(supervisor)
                 return answer
             }
-            return []
+            return ""
         }
-        guard dead.isEmpty else {
-            throw CommandFailure(.internal, "\(dead.count) effects died:\n" + dead.joined(separator: "\n"))
-        }
+        guard deaths.isEmpty else { throw CommandFailure(.internal, deaths) }
     }
 
     /// Ends the children in order; a second signal ends them at once.
@@ -109,26 +113,6 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
             }
             await group.next()
             group.cancelAll()
-        }
-    }
-
-    /// As a store waits. The views of another one, which has the folder, are not shown for this one's.
-    private func waitForFolder(_ journal: JournalLocation) async throws {
-        // The store makes it.
-        guard FileManager.default.fileExists(atPath: journal.dataFolder) else { return }
-        do {
-            try await journal.waitForFolder()
-        } catch {
-            throw CommandFailure(.tryLater, "\(error)")
-        }
-    }
-
-    /// Here and not in the store, which may be started more than once.
-    private func archive(_ journal: JournalLocation) async throws {
-        do {
-            if let place = try await journal.archive() { printError("archived the old timeline in \(place)") }
-        } catch {
-            throw CommandFailure(.tryLater, "\(error)")
         }
     }
 
@@ -169,7 +153,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         if let config = options.config { common += ["--config", config] }
         var store = ["store"] + common
         // What the file holds now: a store that is started again must not find another seed in it.
-        if let seed = try seed.seedText() { store += ["--seed", seed] }
+        if let seed = try seed.seedText() { store += ["--seed=\(seed)"] }
         store += acceptance.acceptDivergence.flatMap { ["--accept-divergence", "\($0)"] }
         if seed.insecureTcp { store += ["--insecure-tcp"] }
         if seed.checkInvariants { store += ["--check-invariants"] }
@@ -194,37 +178,40 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
             pageArguments: web ? page + common : nil)
     }
 
-    /// Shows views until nothing is left to do; returns the dead effects then.
-    private func watch(_ client: StoreClient, _ store: StoreAccess) async throws -> [String]? {
+    /// Shows views until nothing is left to do; says then which effects died.
+    private func watch(_ client: StoreClient, _ store: StoreAccess) async throws -> String? {
         let screen = LiveScreen()
         var newest: StoreClient.View?
+        // Not on a terminal: a line each second at most. One that came too early is printed with the next sign of a store at rest.
+        var isPrinted = true
         var printed = ContinuousClock.now - .seconds(10)
         for await event in client.views() {
-            switch event {
-            case .view(let view):
+            if case .view(let view) = event {
                 newest = view
-                let now = ContinuousClock.now
-                if LiveScreen.isTerminal {
-                    screen.draw(try AppTypes<App>.screen(of: view.bytes))
-                } else if now - printed >= .seconds(1) {
-                    printed = now
-                    printData(try AppTypes<App>.line(of: view.bytes))
-                }
+                isPrinted = LiveScreen.isTerminal
+                if LiveScreen.isTerminal { screen.draw(try AppTypes<App>.screen(of: view.bytes)) }
+            }
+            let now = ContinuousClock.now
+            if !isPrinted, let newest, now - printed >= .seconds(1) {
+                (isPrinted, printed) = (true, now)
+                printData(try AppTypes<App>.line(of: newest.bytes))
+            }
+            switch event {
             case .idle where untilIdle:
-                guard let dead = try await deadEffects(store) else { continue }
+                guard let deaths = try await deaths(store) else { continue }
                 if let newest {
                     let text = try AppTypes<App>.screen(of: newest.bytes)
                     if LiveScreen.isTerminal { screen.draw(text) } else { printData(text) }
                 }
-                return dead
-            case .idle, .live, .resyncing, .stale: continue
+                return deaths
+            case .view, .idle, .live, .resyncing, .stale: continue
             }
         }
         return nil
     }
 
-    /// Nil if the store has found something to do meanwhile, or is away.
-    private func deadEffects(_ store: StoreAccess) async throws -> [String]? {
+    /// Empty if no effect died; nil if the store has found something to do meanwhile, or is away.
+    private func deaths(_ store: StoreAccess) async throws -> String? {
         let effects: MessagePackValue
         do {
             effects = try await AdminClient(at: store).ask("effects")
@@ -232,9 +219,11 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
             return nil
         }
         guard case .int(0) = effects["openCount"], case .array(let dead) = effects["dead"] else { return nil }
-        var lines = dead.map { "  " + ViewText.line(of: $0) }
-        if case .int(let count)? = effects["deadCount"], count > lines.count { lines.append("  … \(count) in all") }
-        return lines
+        guard !dead.isEmpty else { return "" }
+        var count = dead.count
+        if case .int(let all)? = effects["deadCount"] { count = max(count, Int(all)) }
+        let lines = dead.map { "  " + ViewText.line(of: $0) } + (count > dead.count ? ["  … and \(count - dead.count) more"] : [])
+        return "\(count) effects died:\n" + lines.joined(separator: "\n")
     }
 }
 

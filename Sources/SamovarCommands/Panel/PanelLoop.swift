@@ -102,14 +102,30 @@ struct PanelLoop: ~Copyable {
             case SIGWINCH: if !perform(machine.resized(to: Self.size)) { return false }
             case SIGTSTP:
                 terminal.leave()
-                // To this thread: sent to the process, another thread might take it, and this one take the terminal again before it stops.
-                raise(SIGSTOP)
+                guard stop() else { return false }
                 // The process goes on here; the terminal may have another size by then.
                 try terminal.enter()
                 if !perform(machine.resized(to: Self.size)) { return false }
             default: return false
             }
         }
+        return true
+    }
+
+    /// Stops this process until the terminal is its own again: one in the background that changes the settings is stopped for that, also when
+    /// it goes on only to end.
+    ///
+    /// - Returns: false if it was told to end.
+    private func stop() -> Bool {
+        repeat {
+            // To this thread: sent to the process, another thread might take it, and this one take the terminal again before it stops.
+            raise(SIGSTOP)
+            // A shell's `kill` has it go on to end, which another thread may hear of a moment later.
+            for _ in 0..<10 where RawTerminal.isInBackground {
+                if signals.take().contains(where: { $0 != SIGWINCH && $0 != SIGTSTP }) { return false }
+                poll(nil, 0, 10)
+            }
+        } while RawTerminal.isInBackground
         return true
     }
 

@@ -9,6 +9,12 @@ struct RawTerminal: ~Copyable {
     /// Whether both ends are a terminal: keys come from there, and a picture can go there.
     static var isThere: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
 
+    /// Whether others have the terminal, such as the shell of a process that goes on without being called back to it.
+    static var isInBackground: Bool {
+        let group = tcgetpgrp(STDIN_FILENO)
+        return group > 0 && group != getpgrp()
+    }
+
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import SamovarStore
+import SamovarWire
 
 /// The settings of a process. Each comes from a flag, else a `SAMOVAR_*` variable, else the file of `--config`, else it is
 /// nil or the default.
@@ -10,7 +11,7 @@ import SamovarStore
 package struct ProcessSettings: Equatable, Sendable {
     package var data: String?
     /// The address of the journal; nil for the one in the data folder.
-    var journal: String?
+    package var journal: String?
     /// Where the store is reached; nil for the sockets that belong to the data folder.
     package var endpoint: String?
     /// The path of the file with a peer's key.
@@ -20,6 +21,8 @@ package struct ProcessSettings: Equatable, Sendable {
     package var keys: String?
     package var logLevel: String?
     var slots: Int?
+    /// What a worker may be told, by whatever source.
+    static let slotRange = 1...65_536
     var readAhead: Int?
     /// The queues that a worker serves; empty for the default one.
     var queues: [String] = []
@@ -58,10 +61,15 @@ package struct ProcessSettings: Equatable, Sendable {
         settings.insecureTcp = try reader.choice("insecureTcp", of: ["false", "true"]) == "true"
         settings.keys = try reader.text("keys", "the path of a folder")
         settings.logLevel = try reader.choice("log.level", of: Logger.Level.allCases.map(\.rawValue))
-        settings.slots = try reader.integer("slots", in: 1...1_024)
+        settings.slots = try reader.integer("slots", in: slotRange)
         settings.readAhead = try reader.integer("readAhead", in: 0...65_536)
-        settings.queues = try reader.names("queues") ?? []
-        settings.capabilities = try reader.names("capabilities") ?? []
+        settings.queues =
+            try reader.names("queues", "a list of queues, each \(queueForm)") { $0.allSatisfy { queueArgument($0) != nil } } ?? []
+        let (most, bytes) = (WorkerOffer.capabilityLimit, WorkerOffer.capabilityBytes)
+        settings.capabilities =
+            try reader.names("capabilities", "a list of 1 to \(most) names of at most \(bytes) bytes") { names in
+                Set(names).count <= most && names.allSatisfy { $0.utf8.count <= bytes }
+            } ?? []
         settings.workers = try reader.integer("workers", in: 0...1_024)
         settings.retain = try reader.integer("retain", in: 1...1_000_000_000_000)
         settings.store.checksInvariants = try reader.choice("checkInvariants", of: ["false", "true"]) == "true"

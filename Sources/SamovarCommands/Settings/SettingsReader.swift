@@ -55,9 +55,13 @@ struct SettingsReader {
     }
 
     /// Names: a list in a file, separated by commas in a variable.
-    mutating func names(_ key: String) throws(SettingsError) -> [String]? {
-        try value(key, as: .stringArray, expected: "a list of at least one name") { content in
-            guard case .stringArray(let names) = content, !names.isEmpty, !names.contains("") else { return nil }
+    ///
+    /// - Parameter fit: whether all of them do. There is at least one, and none is empty.
+    mutating func names(
+        _ key: String, _ expected: String, where fit: ([String]) -> Bool
+    ) throws(SettingsError) -> [String]? {
+        try value(key, as: .stringArray, expected: expected) { content in
+            guard case .stringArray(let names) = content, !names.isEmpty, !names.contains(""), fit(names) else { return nil }
             return names
         }
     }

@@ -17,6 +17,8 @@ import SystemPackage
 /// Each child has a process group of its own, so a Ctrl-C on the terminal reaches only the supervisor, and a lifeline: its
 /// standard input, whose end tells it to drain, however the supervisor died. A child that ends is started again at once; only
 /// starts that did no work are spaced out.
+///
+/// SIGPIPE has to be ignored: a child may end while something is written to its lifeline.
 package final class Supervisor: Sendable {
     package struct Plan: Sendable {
         var executable: Executable
@@ -59,10 +61,19 @@ package final class Supervisor: Sendable {
         }
     }
 
+    private struct Child {
+        let lifeline: StandardInputWriter
+        let process: Int32
+        /// Lines for its lifeline. Nobody waits for a child that does not read: the oldest ones are dropped then.
+        let news: AsyncStream<String>.Continuation
+    }
+
     private struct State {
-        var running: [Role: (lifeline: StandardInputWriter, process: Int32)] = [:]
+        var running: [Role: Child] = [:]
         var isEndingWorkers = false
         var isEndingStores = false
+        /// Stores that ended with what another start cannot mend.
+        var finished: Set<Role> = []
         /// Workers that have ended, newest last, for stores that start later.
         var gone: [String] = []
     }
@@ -85,7 +96,7 @@ package final class Supervisor: Sendable {
         self.logger = logger
     }
 
-    /// Runs until `end` was called and all children have ended; throws if a store cannot run.
+    /// Runs until `end` was called and all children have ended; throws if no store can run, or a worker cannot.
     package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in plan.storeArguments.indices {
@@ -125,7 +136,7 @@ package final class Supervisor: Sendable {
     }
 
     /// Ends every child without any further ado: all is safe on disk.
-    func killAll() {
+    package func killAll() {
         let processes = state.withLock { state in
             state.isEndingWorkers = true
             state.isEndingStores = true
@@ -170,22 +181,44 @@ package final class Supervisor: Sendable {
 
     private func keepRunning(_ role: Role) async throws {
         var pause = Duration.zero
+        var isFirst = true
         while !isEnding(role) {
             let started = ContinuousClock.now
             let status = try await runOnce(role)
             guard !isEnding(role) else { return }
-            if case .exited(let code) = status, Self.finalCodes.contains(code), let failure = CommandFailure.Code(rawValue: code) {
+            // A store that had the folder before waits for whatever has it by now, such as a command that reads a long journal.
+            let isInUse = role.isStore && !isFirst && status == .exited(CommandFailure.Code.tryLater.rawValue)
+            if !isInUse, case .exited(let code) = status, Self.finalCodes.contains(code),
+                let failure = CommandFailure.Code(rawValue: code)
+            {
                 switch role {
                 case .shadow: return tellOfShadow(failure)
                 case .page: return logger.error("the page cannot run; see its message above. The store goes on")
-                case .store, .worker: break
+                case .store:
+                    // A mistake in the settings, which all of them have, shows at the first start.
+                    let isMistake = isFirst && failure != .badData && failure != .internal
+                    guard isMistake || noteEnd(of: role) else {
+                        return logger.error("\(role.name) cannot run; see its message above. Another one goes on")
+                    }
+                case .worker: break
                 }
                 throw CommandFailure(failure, "the \(role.name) cannot run; see its message above")
             }
+            isFirst = false
             logger.warning("\(role.name) ended (\(status.words)); starting it again")
             if ContinuousClock.now - started >= Self.usefulLife { pause = .zero }
             if pause > .zero { try await Task.sleep(for: pause) }
             pause = min(max(pause * 2, .milliseconds(100)), Self.longestPause)
+        }
+    }
+
+    /// A store has ended for good.
+    ///
+    /// - Returns: whether it was the last one.
+    private func noteEnd(of role: Role) -> Bool {
+        state.withLock { state in
+            state.finished.insert(role)
+            return state.finished.count == plan.storeArguments.count
         }
     }
 
@@ -216,9 +249,12 @@ package final class Supervisor: Sendable {
             output: .sequence, error: .currentStandardError
         ) { execution in
             let lifeline = execution.standardInputWriter
-            let isTooLate = self.register(role, lifeline, execution.processIdentifier.value)
+            let (news, continuation) = AsyncStream<String>.makeStream(bufferingPolicy: .bufferingNewest(Self.goneLimit))
+            let child = Child(lifeline: lifeline, process: execution.processIdentifier.value, news: continuation)
+            let isTooLate = self.register(role, child)
             if isTooLate { await self.finish([lifeline]) }
-            if role.isStore { await self.write(self.state.withLock(\.gone), to: lifeline) }
+            // Beside the rest, since it waits as long as the pipe is full. It is cancelled with the end of the child.
+            async let _: Void = self.write(news, to: lifeline)
             // What a program prints is for a person: standard output of `up` is data. Its end is the end of the child.
             var printed = PrintedLines()
             for try await bytes in execution.standardOutput {
@@ -226,34 +262,35 @@ package final class Supervisor: Sendable {
             }
             if let line = printed.end() { printError("\(role.name): \(line)") }
         }
-        if case .worker = role { await reportGone("\(id) \(result.terminationStatus.words)") }
+        if case .worker = role { reportGone("\(id) \(result.terminationStatus.words)") }
         return result.terminationStatus
     }
 
-    private func register(_ role: Role, _ lifeline: StandardInputWriter, _ process: Int32) -> Bool {
+    private func register(_ role: Role, _ child: Child) -> Bool {
         state.withLock { state in
-            state.running[role] = (lifeline, process)
-            return role.isStore ? state.isEndingStores : state.isEndingWorkers
+            state.running[role] = child
+            guard role.isStore else { return state.isEndingWorkers }
+            for line in state.gone { child.news.yield(line) }
+            return state.isEndingStores
         }
     }
 
     // MARK: News for the stores
 
-    /// Tells the stores that a worker has ended, so that it need not wait for its silence.
-    private func reportGone(_ line: String) async {
-        let stores = state.withLock { state -> [StandardInputWriter] in
+    /// Tells the stores that a worker has ended, so that none has to wait for its silence.
+    private func reportGone(_ line: String) {
+        state.withLock { state in
             // A worker that we end gives its jobs back itself; its end is no evidence against what it ran.
-            guard !state.isEndingWorkers else { return [] }
+            guard !state.isEndingWorkers else { return }
             state.gone.append(line)
             if state.gone.count > Self.goneLimit { state.gone.removeFirst() }
-            return state.running.filter { $0.key.isStore }.map(\.value.lifeline)
+            for (role, child) in state.running where role.isStore { child.news.yield(line) }
         }
-        for store in stores { await write([line], to: store) }
     }
 
-    private func write(_ lines: [String], to store: StandardInputWriter) async {
+    private func write(_ news: AsyncStream<String>, to store: StandardInputWriter) async {
         do {
-            for line in lines { _ = try await store.write(Array("gone \(line)\n".utf8)) }
+            for await line in news { _ = try await store.write(Array("gone \(line)\n".utf8)) }
         } catch {
             // The store has ended; the next one is told from the list.
             logger.debug("the store's lifeline is closed: \(error)")

@@ -30,8 +30,9 @@ struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
         if let pass { return try await runPass(pass, journal) }
         let subject = try await VerificationPass<App.Program>.subject(of: journal)
         let executable = try Executable.own
-        let arguments = ["verify", "--data", journal.dataFolder] + (settings.journal.map { ["--journal", $0] } ?? [])
-        let verification = Verification(of: subject) { plan in try await Self.report(executable, arguments, plan) }
+        let verification = Verification(of: subject) { [arguments = ["verify"] + options.arguments] plan in
+            try await Self.report(executable, arguments, plan)
+        }
         let verdict: Verdict
         do {
             verdict = try await verification.verdict()

@@ -1,4 +1,5 @@
 import CrashPoints
+import DequeModule
 import Logging
 import SamovarCore
 import SamovarPeers
@@ -7,6 +8,15 @@ import ZeroMQ
 
 /// The loop of a client: one connection for inputs and requests, one subscription for views, two machines that decide.
 struct ClientLoop: ~Copyable {
+    private enum Request: Equatable {
+        case settle(turn: Int)
+        case view(atLeast: Int)
+        case page(PageRequest)
+    }
+
+    /// What who waits for a turn of another timeline is told.
+    private static let otherTimeline = StoreClient.Settlement.unknown("\(ClientMachine.UnknownReason.timelineChanged)")
+
     private let client: StoreClient
     private var machine: ClientMachine
     private var subscriber: SubscriberMachine
@@ -15,7 +25,11 @@ struct ClientLoop: ~Copyable {
     /// As the client was told it.
     private var obstacle: String?
     private let outbox: OutboxFile?
+    /// Taken from the mailbox, in order; those that an error leaves are abandoned.
+    private var commands: Deque<StoreClient.Command> = []
     private var sends: [Int: (isSeenAtOnce: Bool, complete: @Sendable (StoreClient.Result) -> Void)] = [:]
+    /// In which the turns count that are waited for.
+    private var timeline: Timeline
     /// Inputs of an earlier process.
     private var restoring: Set<Int> = []
     private var settlements: [Int: [(onWaiting: @Sendable (String) -> Void, CheckedContinuation<StoreClient.Settlement, Never>)]] =
@@ -23,9 +37,13 @@ struct ClientLoop: ~Copyable {
     private var requests:
         [(turn: Int, onWaiting: @Sendable (String) -> Void, continuation: CheckedContinuation<StoreClient.View?, Never>)] = []
     private var pages: [UInt64: (request: PageRequest, continuation: CheckedContinuation<StoreClient.PageResult, Never>)] = [:]
+    /// Requests for which the machine has no room before others are answered, in order.
+    private var postponed: Deque<Request> = []
     /// The view that is shown; for watchers that come later.
     private var newest: StoreClient.View?
     private var watchers: [AsyncStream<StoreClient.ViewEvent>.Continuation] = []
+    /// There is a subscription, or one is tried to be had.
+    private var isSubscribed = false
 
     init(_ client: StoreClient) throws {
         self.client = client
@@ -40,10 +58,16 @@ struct ClientLoop: ~Copyable {
             outbox = nil
             machine = ClientMachine(session: .random(), schema: client.schema, settings: settings, random: random)
         }
+        timeline = machine.timeline
         restoring = Set(machine.open)
         if restoring.isEmpty { client.restoredContinuation.finish() }
-        subscriber = SubscriberMachine(
-            instance: client.instance, settings: isKeyed ? .keyed : .standard, random: Random(seed: .random(in: .min ... .max)))
+        subscriber = Self.subscriber(of: client)
+    }
+
+    private static func subscriber(of client: StoreClient) -> SubscriberMachine {
+        SubscriberMachine(
+            instance: client.instance, settings: client.store.keyFile(for: .front) == nil ? .standard : .keyed,
+            random: Random(seed: .random(in: .min ... .max)))
     }
 
     mutating func run() throws {
@@ -58,7 +82,8 @@ struct ClientLoop: ~Copyable {
             try poller.wait(timeoutMilliseconds: clock.milliseconds(until: nextTime))
             let now = clock.now()
             if poller.isReadable(wakeup) {
-                for command in client.mailbox.takeAll() { try perform(take(command, now), &front, &feed, &poller, now) }
+                commands = Deque(client.mailbox.takeAll())
+                while let command = commands.popFirst() { try perform(take(command, now), &front, &feed, &poller, now) }
             }
             var actions: [ClientMachine.Action] = []
             machine.places = front.places
@@ -78,7 +103,12 @@ struct ClientLoop: ~Copyable {
             try save()
             actions += machine.flush(now: now)
             try perform(actions, &front, &feed, &poller, now)
-            guard !watchers.isEmpty else { continue }
+            try perform(askPostponed(now), &front, &feed, &poller, now)
+            guard !watchers.isEmpty else {
+                unsubscribe(&feed, &poller)
+                continue
+            }
+            isSubscribed = true
             var views: [SubscriberMachine.Action] = []
             if machine.isSentAway {
                 views += subscriber.disconnected(now: now)
@@ -121,38 +151,67 @@ struct ClientLoop: ~Copyable {
             }
         case .seen(let sequence):
             machine.seen(sequence)
-        case .settle(let turn, let onWaiting, let continuation):
-            do throws(ClientMachine.SubmitError) {
-                settlements[turn, default: []].append((onWaiting, continuation))
-                return try machine.settle(turn: turn, now: now)
-            } catch {
-                finish(turn, .unknown("\(error)"))
+        case .settle(let turn, let sequence, let onWaiting, let continuation):
+            if let sequence, machine.isOfEarlierTimeline(sequence) {
+                continuation.resume(returning: Self.otherTimeline)
+                return []
             }
+            settlements[turn, default: []].append((onWaiting, continuation))
+            return ask(.settle(turn: turn), now)
         case .view(let turn, let onWaiting, let continuation):
-            do throws(ClientMachine.SubmitError) {
-                let actions = try machine.requestView(of: client.instance, atLeast: turn, now: now)
-                requests.append((turn, onWaiting, continuation))
-                return actions
-            } catch {
-                continuation.resume(returning: nil)
-            }
+            requests.append((turn, onWaiting, continuation))
+            return ask(.view(atLeast: turn), now)
         case .watch(let continuation):
             watchers.append(continuation)
-            if let newest { continuation.yield(.view(newest)) }
+            guard let newest else { return [] }
+            continuation.yield(.view(newest))
+            if !subscriber.isLive { continuation.yield(.stale) }
         case .page(let id, let request, let continuation):
             pages[id] = (request, continuation)
-            do throws(ClientMachine.SubmitError) {
-                return try machine.request(request, of: client.instance, now: now)
-            } catch {
-                finish([id], .none("\(error)"))
-            }
+            return ask(.page(request), now)
         case .forgetPage(let id):
             guard let request = pages[id]?.request else { return [] }
             finish([id], .none("the task was cancelled"))
-            if !pages.values.contains(where: { $0.request == request }) { machine.forget(request) }
+            guard !pages.values.contains(where: { $0.request == request }) else { return [] }
+            machine.forget(request)
+            postponed.removeAll { $0 == .page(request) }
         case .close: return machine.close(now: now)
         }
         return []
+    }
+
+    private mutating func ask(_ request: Request, _ now: Timestamp) -> [ClientMachine.Action] {
+        do throws(ClientMachine.SubmitError) {
+            switch request {
+            case .settle(let turn): return try machine.settle(turn: turn, now: now)
+            case .view(let turn): return try machine.requestView(of: client.instance, atLeast: turn, now: now)
+            case .page(let page): return try machine.request(page, of: client.instance, now: now)
+            }
+        } catch {
+            // Else the client is closed, and whoever waits is told at the end of this loop, which is next.
+            if error == .backlogFull { postponed.append(request) }
+            return []
+        }
+    }
+
+    private mutating func askPostponed(_ now: Timestamp) -> [ClientMachine.Action] {
+        var actions: [ClientMachine.Action] = []
+        while machine.hasRoomForRequest, let request = postponed.popFirst() { actions += ask(request, now) }
+        return actions
+    }
+
+    /// The turns of one timeline mean nothing in another: nothing settles there that the machine does not know of, and any view will do.
+    private mutating func forgetTurns() {
+        for index in requests.indices { requests[index].turn = 0 }
+        let former = postponed
+        postponed = []
+        for request in former {
+            switch request {
+            case .settle(let turn): finish(turn, Self.otherTimeline)
+            case .view: postponed.append(.view(atLeast: 0))
+            case .page: postponed.append(request)
+            }
+        }
     }
 
     private mutating func complete(_ sequence: Int, _ result: StoreClient.Result) {
@@ -192,15 +251,17 @@ struct ClientLoop: ~Copyable {
                 try front.send(envelope.parts)
                 CrashPoint.pass(.clientAfterSend, if: envelope.kind == .send)
             case .welcomed(_, let timeline):
+                if self.timeline != .zero, timeline != self.timeline { forgetTurns() }
+                self.timeline = timeline
                 client.tell(difficulty: nil)
-                client.connectedContinuation.yield(.success(timeline))
+                client.tell(answer: .success(timeline))
             case .checkKey: try perform(machine.keyFound(front.readKey(), now: now), &front, &feed, &poller, now)
             case .keyRefused(let reason):
                 // Who waits for the connection is told by that.
                 let level: Logger.Level = client.isAwaited ? .debug : .warning
                 client.logger.log(level: level, "the store does not let this client in, which is tried again: \(reason)")
                 client.tell(difficulty: reason)
-                client.connectedContinuation.yield(.failure(PeerError(.keyRefused, reason)))
+                client.tell(answer: .failure(PeerError(.keyRefused, reason)))
             case .answered(let outcome):
                 CrashPoint.pass(.clientBeforeReceipt)
                 complete(outcome.sequence, .answered(outcome))
@@ -222,7 +283,7 @@ struct ClientLoop: ~Copyable {
             case .pageless(let request, .timelineChanged): finish(waiting(for: request), .otherTimeline(machine.timeline))
             case .pageless(let request, let reason): finish(waiting(for: request), .none("\(reason)"))
             case .refused(let error):
-                client.connectedContinuation.yield(.failure(error))
+                client.tell(answer: .failure(error))
                 throw error
             case .stop:
                 // LINGER is 0: a goodbye of a moment ago still has to leave.
@@ -270,12 +331,24 @@ struct ClientLoop: ~Copyable {
         }
     }
 
-    private func tell(_ event: StoreClient.ViewEvent) {
-        for watcher in watchers { watcher.yield(event) }
+    /// Who has left is told nothing any more.
+    private mutating func tell(_ event: StoreClient.ViewEvent) {
+        let newest = newest
+        watchers.removeAll { !$0.tell(event, newest: newest) }
+    }
+
+    /// Nobody watches any more, and who does next begins with the view of then.
+    private mutating func unsubscribe(_ feed: inout PeerSocket, _ poller: inout Poller) {
+        guard isSubscribed else { return }
+        feed.disconnect(&poller)
+        subscriber = Self.subscriber(of: client)
+        newest = nil
+        isSubscribed = false
     }
 
     /// Nobody waits for ever: whoever still waits is told that nobody can tell any more.
     private mutating func abandon() {
+        for command in commands { command.abandon() }
         for waiter in sends.values { waiter.complete(.unknown("the client has ended")) }
         for turn in settlements.keys { finish(turn, .unknown("the client has ended")) }
         for request in requests { request.continuation.resume(returning: nil) }

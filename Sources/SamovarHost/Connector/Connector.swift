@@ -48,7 +48,8 @@ public final class Connector<P: Program>: Service {
         client = try StoreClient(at: store, schema: P.schema, instance: instance, logger: logger)
     }
 
-    /// Runs the connection until `close`, cancellation or a graceful shutdown. It waits for a store that is away.
+    /// Runs the connection until `close`, cancellation or a graceful shutdown. It waits for a store that is away. A connector that has
+    /// ended stays so, and another `run` ends as this one did.
     ///
     /// - Throws: `PeerError` if the store refuses this client, as one of another schema.
     public func run() async throws {
@@ -66,6 +67,7 @@ public final class Connector<P: Program>: Service {
     /// switch await connector.send(.add(url: url), wait: .settled) {
     /// case .applied(let turn, _): print("turn", turn)
     /// case .refused(let refusal, _): print("no:", refusal)
+    /// case .unsettled(let turn, let reason): print("turn", turn, "and then", reason)
     /// case .rejected(let reason), .unknown(let reason): print(reason)
     /// }
     /// ```
@@ -90,9 +92,9 @@ public final class Connector<P: Program>: Service {
             case .applied: break
             }
             guard case .settled = wait else { return .applied(turn: outcome.turn, dead: []) }
-            switch await client.settle(outcome.turn) {
+            switch await client.settle(outcome) {
             case .settled(let dead): return .applied(turn: outcome.turn, dead: dead)
-            case .unknown(let reason): return .unknown(reason: reason)
+            case .unknown(let reason): return .unsettled(turn: outcome.turn, reason: reason)
             }
         }
     }
@@ -122,6 +124,9 @@ public final class Connector<P: Program>: Service {
 public enum Receipt<P: Program>: Equatable, Sendable {
     /// Its turn is on disk. After a wait for `settled`, dead effects are listed.
     case applied(turn: Int, dead: [String])
+    /// Its turn is on disk, but nobody can tell whether its effects have ended, which the wait for `settled` was for. Who sends the input
+    /// again sends another one.
+    case unsettled(turn: Int, reason: String)
     /// The program turned it away.
     case refused(P.Refusal, turn: Int)
     /// It was not taken, and will never be: in words.

@@ -20,7 +20,7 @@ public final class LiveView<P: Program> {
         case live
         /// A newer one exists, and was asked for.
         case resyncing
-        /// Nothing was heard of the store for a while; the view may be old.
+        /// Nothing was heard of the store for a while, or nobody follows it any more; the view may be old.
         case stale
         /// The connector has ended.
         case ended
@@ -41,10 +41,13 @@ public final class LiveView<P: Program> {
         client = connector.client
     }
 
-    /// Follows the program until the connector ends or this task is cancelled.
+    /// Follows the program until the connector ends or this task is cancelled; after a cancellation it may be called again.
     ///
     /// - Throws: what decoding a view throws: this build is another than the store's, under one schema version.
     public func follow() async throws {
+        status = unfollowed
+        // Also by an error.
+        defer { if status != .ended { status = unfollowed } }
         for await event in client.views() {
             switch event {
             case .view(let new):
@@ -56,6 +59,9 @@ public final class LiveView<P: Program> {
             case .resyncing: if view != nil { status = .resyncing }
             }
         }
-        status = .ended
+        if !Task.isCancelled { status = .ended }
     }
+
+    /// What is known of the view while nobody tells.
+    private var unfollowed: Status { view == nil ? .connecting : .stale }
 }

@@ -27,16 +27,21 @@ final class OutboxFile {
         self.path = path
         lock = try Self.lock(path + ".lock", of: path)
         do {
-            let bytes = try Self.contents(of: path)
-            do {
-                outbox = try ClientOutbox(file: bytes)?.reopened(as: .random()) ?? ClientOutbox(session: .random())
-            } catch {
-                throw OutboxError(text: "the outbox \(path) cannot be read: \(error)")
-            }
-            try compact()
+            outbox = try Self.reopened(path)
         } catch {
             close(lock)
             throw error
+        }
+        // From here on there is an object, whose end closes the lock.
+        try compact()
+    }
+
+    private static func reopened(_ path: String) throws -> ClientOutbox {
+        let bytes = try contents(of: path)
+        do {
+            return try ClientOutbox(file: bytes)?.reopened(as: .random()) ?? ClientOutbox(session: .random())
+        } catch {
+            throw OutboxError(text: "the outbox \(path) cannot be read: \(error)")
         }
     }
 

@@ -73,7 +73,8 @@ public final class StoreClient: Service {
     enum Command: Sendable {
         case send([UInt8], Instance, isSeenAtOnce: Bool, endsSession: Bool = false, @Sendable (Result) -> Void)
         case seen(Int)
-        case settle(Int, onWaiting: @Sendable (String) -> Void, CheckedContinuation<Settlement, Never>)
+        /// With the number of an input, its turn is meant, which is one of the timeline in which the input was sent.
+        case settle(Int, sequence: Int?, onWaiting: @Sendable (String) -> Void, CheckedContinuation<Settlement, Never>)
         case view(atLeast: Int, onWaiting: @Sendable (String) -> Void, CheckedContinuation<View?, Never>)
         case watch(AsyncStream<ViewEvent>.Continuation)
         case page(UInt64, PageRequest, CheckedContinuation<PageResult, Never>)
@@ -85,7 +86,7 @@ public final class StoreClient: Service {
             switch self {
             // No machine has taken it, so it was never sent.
             case .send(_, _, _, _, let complete): complete(.rejected("it was not sent, for the client has ended"))
-            case .settle(_, _, let continuation): continuation.resume(returning: .unknown("the client has ended"))
+            case .settle(_, _, _, let continuation): continuation.resume(returning: .unknown("the client has ended"))
             case .view(_, _, let continuation): continuation.resume(returning: nil)
             case .watch(let continuation): continuation.finish()
             case .page(_, _, let continuation): continuation.resume(returning: .none("the client has ended"))
@@ -111,11 +112,17 @@ public final class StoreClient: Service {
         var obstacle: String?
         var difficulty: String?
         var isAwaited = false
+        /// The last answer of the store: that this client is welcome, or why it is not if nobody was told so.
+        var answer: Answer?
+        /// Those who wait for the first one.
+        var waiting: [UInt64: AsyncStream<Answer>.Continuation] = [:]
+        /// How the client has ended.
+        var end: Swift.Result<Void, any Error>?
     }
+    private typealias Answer = Swift.Result<Timeline, PeerError>
     private let told = Mutex(Told())
     private let pageCount = Atomic<UInt64>(0)
-    private let connected: AsyncStream<Swift.Result<Timeline, PeerError>>
-    let connectedContinuation: AsyncStream<Swift.Result<Timeline, PeerError>>.Continuation
+    private let waitCount = Atomic<UInt64>(0)
 
     /// - Parameters:
     ///   - schema: what the caller's types are; nil to take the store as it is.
@@ -131,29 +138,37 @@ public final class StoreClient: Service {
         self.instance = instance
         self.logger = logger
         mailbox = try Mailbox()
-        (connected, connectedContinuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Runs the connection until graceful shutdown, cancellation, or `close`.
+    ///
+    /// A client that has ended stays so: another `run` returns, or throws, what this one did. Who wants to try again makes another client.
     public func run() async throws {
-        try await withTaskCancellationHandler {
-            try await withGracefulShutdownHandler {
+        if let end = told.withLock(\.end) { return try end.get() }
+        try await withTaskCancellationOrGracefulShutdownHandler {
+            do {
                 try await onThread("samovar-client") { [self] in
-                    // Nobody waits for a client that has ended, or could not begin.
-                    defer {
-                        for command in mailbox.close() { command.abandon() }
-                        restoredContinuation.finish()
-                        connectedContinuation.finish()
-                    }
                     var loop = try ClientLoop(self)
                     try loop.run()
                 }
-            } onGracefulShutdown: {
-                self.close()
+            } catch {
+                end(.failure(error))
+                throw error
             }
-        } onCancel: {
+            end(.success(()))
+        } onCancelOrGracefulShutdown: {
             self.close()
         }
+    }
+
+    /// Nobody waits for a client that has ended, or could not begin.
+    private func end(_ end: Swift.Result<Void, any Error>) {
+        told.withLock { told in
+            told.end = end
+            for waiter in told.waiting.values { waiter.finish() }
+        }
+        for command in mailbox.close() { command.abandon() }
+        restoredContinuation.finish()
     }
 
     /// Why the store takes nothing at present, in its words, such as a full disk; nil if it takes all.
@@ -164,6 +179,14 @@ public final class StoreClient: Service {
 
     func tell(obstacle: String?) { told.withLock { $0.obstacle = obstacle } }
     func tell(difficulty: String?) { told.withLock { $0.difficulty = difficulty } }
+
+    /// Whether the store welcomes this client.
+    func tell(answer: Swift.Result<Timeline, PeerError>) {
+        told.withLock { told in
+            told.answer = answer
+            for waiter in told.waiting.values { waiter.yield(answer) }
+        }
+    }
 
     /// Somebody waits for the connection, or is about to.
     var isAwaited: Bool { told.withLock(\.isAwaited) }
@@ -179,12 +202,26 @@ public final class StoreClient: Service {
     /// Waits until the store has answered for the first time.
     ///
     /// - Throws: `PeerError` if the store refuses this client; for its key (`keyRefused`) it goes on trying all the same.
+    ///   `CancellationError` if this task is cancelled before.
     public func waitUntilConnected() async throws {
-        defer { told.withLock { $0.isAwaited = false } }
-        for await result in connected {
-            _ = try result.get()
-            return
+        let id = waitCount.wrappingAdd(1, ordering: .relaxed).newValue
+        // Each has a stream of its own: a cancelled task ends the one that it waits for.
+        let (answers, continuation) = AsyncStream<Answer>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        defer { told.withLock { ($0.isAwaited, $0.waiting[id]) = (false, nil) } }
+        told.withLock { told in
+            told.waiting[id] = continuation
+            if let answer = told.answer { continuation.yield(answer) }
+            if told.end != nil { continuation.finish() }
         }
+        for await answer in answers {
+            guard case .failure(let error) = answer else { return }
+            // Who waits again does so for what comes after it.
+            told.withLock { told in
+                if case .failure? = told.answer { told.answer = nil }
+            }
+            throw error
+        }
+        try Task.checkCancellation()
     }
 
     /// Sends an input and waits until its turn is on disk.
@@ -225,11 +262,22 @@ public final class StoreClient: Service {
         post(.seen(sequence))
     }
 
-    /// Waits until no effect whose root is this turn is open.
+    /// Waits until no effect whose root is this turn is open. A turn that the store does not have ends the client, as misuse; who
+    /// waits for the turn of an input passes its outcome.
     ///
     /// - Parameter onWaiting: called about once a second, on the client's thread, with what is waited for.
     public func settle(_ turn: Int, onWaiting: @escaping @Sendable (String) -> Void = { _ in }) async -> Settlement {
-        await withCheckedContinuation { post(.settle(turn, onWaiting: onWaiting, $0)) }
+        await withCheckedContinuation { post(.settle(turn, sequence: nil, onWaiting: onWaiting, $0)) }
+    }
+
+    /// Waits until no effect is open whose root is the turn of this outcome. That is unknown once the store has another timeline,
+    /// where a turn of the same number is another one, or is not there.
+    ///
+    /// - Parameters:
+    ///   - outcome: of an input of this client.
+    ///   - onWaiting: called about once a second, on the client's thread, with what is waited for.
+    public func settle(_ outcome: Outcome, onWaiting: @escaping @Sendable (String) -> Void = { _ in }) async -> Settlement {
+        await withCheckedContinuation { post(.settle(outcome.turn, sequence: outcome.sequence, onWaiting: onWaiting, $0)) }
     }
 
     /// A view of at least this turn; nil if the client ends before.
@@ -255,8 +303,30 @@ public final class StoreClient: Service {
 
     /// The current view and those that follow. A slow reader misses views, never the newest.
     public func views() -> AsyncStream<ViewEvent> {
-        let (stream, continuation) = AsyncStream<ViewEvent>.makeStream(bufferingPolicy: .bufferingNewest(8))
+        let (stream, continuation) = AsyncStream<ViewEvent>.makeStream(bufferingPolicy: .bufferingNewest(Self.unreadEvents))
         post(.watch(continuation))
         return stream
+    }
+
+    /// As many events wait for a slow reader.
+    fileprivate static let unreadEvents = 8
+}
+
+extension AsyncStream.Continuation where Element == StoreClient.ViewEvent {
+    /// Tells a reader. What it has not read gives way to what is newer. But a store at rest gives a sign of life each second, and
+    /// these must not push out the newest view: it is left in that case, with nothing but this event behind it.
+    ///
+    /// - Parameter newest: the view that was told last.
+    /// - Returns: whether the reader is still there.
+    func tell(_ event: StoreClient.ViewEvent, newest: StoreClient.View?) -> Bool {
+        switch yield(event) {
+        case .terminated: return false
+        case .dropped(.view(let view)) where view == newest:
+            yield(.view(view))
+            // Once in each of the other places, or an older event would be read before the view.
+            for _ in 1..<StoreClient.unreadEvents { yield(event) }
+            return true
+        default: return true
+        }
     }
 }

@@ -16,6 +16,8 @@ public struct JournalExamination: Sendable {
         public let first: Int
         /// The last turn that can be kept.
         public let last: Int
+        /// Where the batches end that are kept with it.
+        let cut: JournalCut
     }
 
     /// What is to be said of one snapshot.
@@ -76,41 +78,51 @@ public struct JournalExamination: Sendable {
         try await onJournalThread { try JournalExamination(of: try location.openBesideStore(examining: true)) }
     }
 
-    /// - Parameter body: gets every sound batch.
-    init(of journal: any StoredJournal, _ body: (Batch) throws -> Void = { _ in }) throws {
+    /// - Parameters:
+    ///   - limit: the last turn of which ``rest`` may tell.
+    ///   - body: gets every sound batch before the first bad one.
+    init(of journal: any StoredJournal, upTo limit: Int = .max, _ body: (Batch) throws -> Void = { _ in }) throws {
         problems = journal.findings.map(\.description)
         warnings = journal.warnings
         first = journal.first
         sound = first - 1
         witnessed = journal.witnessed
         try readFacts(journal)
-        try readBatches(journal, body)
+        // Before the batches, which take long: a store that serves takes older snapshots away as it makes newer ones.
         try readSnapshots(journal)
-        if sound < journal.last, !hasLostFacts { rest = try readRest(journal) }
+        try readBatches(journal, body)
+        if !hasSnapshot(upTo: .max) {
+            problems.append("The turns before \(first) were trimmed, and no snapshot that stands for them can be read.")
+        }
+        if sound < journal.last, !hasLostFacts { rest = try readRest(journal, upTo: limit) }
     }
 
     /// From the snapshot from which the most turns are left; of several, the oldest.
-    private func readRest(_ journal: any StoredJournal) throws -> Rest? {
+    private func readRest(_ journal: any StoredJournal, upTo limit: Int) throws -> Rest? {
         var best: Rest?
-        for snapshot in snapshots.reversed() where snapshot.problem == nil && snapshot.turn > sound {
-            if let rest = try rest(behind: snapshot.turn, journal), rest.last > best?.last ?? sound { best = rest }
+        for snapshot in snapshots.reversed() where snapshot.problem == nil && snapshot.turn > sound && snapshot.turn <= limit {
+            if let rest = try rest(behind: snapshot.turn, upTo: limit, journal), rest.last > best?.last ?? sound { best = rest }
         }
         return best
     }
 
-    private func rest(behind snapshot: Int, _ journal: any StoredJournal) throws -> Rest? {
-        var turns: (first: Int, last: Int)?
+    private func rest(behind snapshot: Int, upTo limit: Int, _ journal: any StoredJournal) throws -> Rest? {
+        var first: Int?
+        var cut = JournalCut(upTo: limit)
         do {
             _ = try journal.examine(behind: snapshot) { batch in
-                try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { _ in }
-                turns = (turns?.first ?? batch.first, batch.last)
+                do {
+                    try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { _ in }
+                } catch let error as ReplayError {
+                    throw JournalError(.damaged, "\(error)")
+                }
+                try cut.take(batch)
+                first = first ?? batch.first
             }
             // Without batches after it, a snapshot is of use if one ends with it.
-            let last = try turns?.last ?? journal.chain(behind: snapshot).last
-            return last >= snapshot ? Rest(snapshot: snapshot, first: turns?.first ?? snapshot + 1, last: last) : nil
-        } catch is ReplayError {
-            // A batch as it was written, and not one of records: no accident did that.
-            return nil
+            let last = try cut.kept ?? journal.chain(behind: snapshot).last
+            guard last >= snapshot else { return nil }
+            return Rest(snapshot: snapshot, first: cut.kept == nil ? snapshot + 1 : first ?? snapshot + 1, last: last, cut: cut)
         } catch let error as JournalError where error.code == .damaged || error.code == .missing {
             return nil
         }
@@ -145,20 +157,20 @@ public struct JournalExamination: Sendable {
         if let problem, !problems.contains(problem.description) { problems.append(problem.description) }
     }
 
-    /// A damaged snapshot is no problem of the journal, unless no other one leads into what was kept.
+    /// A damaged snapshot is no problem of the journal, unless no other one leads into what was kept. Newest first, which is the last to
+    /// be taken away.
     private mutating func readSnapshots(_ journal: any StoredJournal) throws {
         for turn in try journal.snapshots() {
             do {
                 try StoreSnapshot.check(try journal.snapshot(at: turn).bytes, turn: turn)
                 snapshots.append(SnapshotFinding(turn: turn, problem: nil))
-            } catch let error as JournalError where error.code == .inputOutput {
+            } catch let error as JournalError where error.code == .missing {
+                // It has given way to a newer one since it was listed.
+            } catch let error as JournalError where error.code != .damaged {
                 throw error
             } catch {
                 snapshots.append(SnapshotFinding(turn: turn, problem: "\(error)"))
             }
-        }
-        if !hasSnapshot(upTo: .max) {
-            problems.append("The turns before \(first) were trimmed, and no snapshot that stands for them can be read.")
         }
     }
 }

@@ -14,6 +14,8 @@ public struct JournalImport: Sendable {
     public let timeline: Timeline
     /// Where the journal is that was there before; nil if there was none.
     public let archive: String?
+    /// Whether a replacement of the journal had been cut short, and only that was ended: the source was not read.
+    package var wasResumed = false
 
     /// - Parameters:
     ///   - source: a backup, which stays as it is, or the journal to move.
@@ -26,7 +28,8 @@ public struct JournalImport: Sendable {
             let target = try JournalTarget(location, creating: true)
             defer { target.close() }
             if let (journal, archive) = try target.resumed() {
-                return JournalImport(last: journal.last, timeline: try JournalSalvage.timeline(of: journal), archive: archive)
+                return JournalImport(
+                    last: journal.last, timeline: try JournalSalvage.timeline(of: journal), archive: archive, wasResumed: true)
             }
             let journal = try source.open(examining: true)
             let examination = try JournalExamination(of: journal)

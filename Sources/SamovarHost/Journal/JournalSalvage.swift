@@ -96,43 +96,57 @@ public struct JournalSalvage: Sendable {
     }
 }
 
-/// What a salvage would keep and lose, found by reading everything once.
+/// How much is kept of batches that follow each other, if they are cut at a turn.
+struct JournalCut: Sendable {
+    private let limit: Int
+    /// The last turn of the last batch that is kept whole; nil if none is.
+    private(set) var whole: Int?
+    /// The beginning of the batch in which the cut is; nil if the cut is between two batches.
+    private(set) var part: Batch?
+    /// What can be read behind the cut.
+    private(set) var lost = JournalSalvage.LostTurns()
+
+    init(upTo limit: Int) {
+        self.limit = limit
+    }
+
+    /// The last turn that is kept; nil if nothing of the batches is.
+    var kept: Int? { part?.last ?? whole }
+
+    /// - Throws: `ReplayError` if the batch cannot be read.
+    mutating func take(_ batch: Batch) throws {
+        if batch.last <= limit {
+            whole = batch.last
+            return
+        }
+        if batch.first <= limit {
+            let groups = try RecordBatch.groups(through: limit, first: batch.first, last: batch.last, bytes: batch.bytes)
+            if !groups.isEmpty { part = Batch(first: groups.first, last: groups.last, bytes: groups.bytes) }
+        }
+        let kept = kept ?? 0
+        try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
+            if record.turn > kept { lost.add(record) }
+        }
+    }
+}
+
+/// What a salvage would keep and lose, found by reading everything.
 private struct Plan {
     let salvage: JournalSalvage
-    /// The beginning of the batch in which the cut is; nil if the cut is between two batches.
-    private let part: Batch?
-    /// The last turn of the last batch that is kept whole.
-    private let whole: Int
+    private let cut: JournalCut
 
     init(_ journal: any StoredJournal, upTo limit: Int?, in dataFolder: String) throws {
         let limit = limit ?? .max
-        var whole = journal.first - 1
-        var part: Batch?
-        var lost = JournalSalvage.LostTurns()
-        let examination = try JournalExamination(of: journal) { batch in
-            if batch.last <= limit {
-                whole = batch.last
-                return
-            }
-            if batch.first <= limit {
-                let groups = try RecordBatch.groups(through: limit, first: batch.first, last: batch.last, bytes: batch.bytes)
-                if !groups.isEmpty { part = Batch(first: groups.first, last: groups.last, bytes: groups.bytes) }
-            }
-            let kept = part?.last ?? whole
-            try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
-                if record.turn > kept { lost.add(record) }
-            }
-        }
-        let kept = part?.last ?? whole
-        if let rest = examination.rest, rest.last <= limit, rest.last > kept {
-            self.whole = whole
-            self.part = nil
+        var cut = JournalCut(upTo: limit)
+        let examination = try JournalExamination(of: journal, upTo: limit) { try cut.take($0) }
+        if let rest = examination.rest {
+            self.cut = rest.cut
             salvage = JournalSalvage(
-                kept: rest.last, witnessed: examination.witnessed, problems: examination.problems,
-                readable: JournalSalvage.LostTurns(), rest: rest,
-                isWhole: journal.isWitnessed && journal.hasSoundFacts && examination.witnessed == rest.last)
+                kept: rest.last, witnessed: examination.witnessed, problems: examination.problems, readable: rest.cut.lost,
+                rest: rest, isWhole: journal.isWitnessed && journal.hasSoundFacts && examination.witnessed == rest.last)
             return
         }
+        let kept = cut.kept ?? journal.first - 1
         guard examination.salvageable != nil, kept > 0, examination.hasSnapshot(upTo: kept) else {
             throw StoreError(
                 .damaged,
@@ -143,19 +157,15 @@ private struct Plan {
             throw StoreError(
                 .configuration, "the journal in \(dataFolder) is sound up to its last turn \(kept): there is nothing to salvage")
         }
-        self.whole = whole
-        self.part = part
+        self.cut = cut
         salvage = JournalSalvage(
-            kept: kept, witnessed: examination.witnessed, problems: examination.problems, readable: lost)
+            kept: kept, witnessed: examination.witnessed, problems: examination.problems, readable: cut.lost)
     }
 
     func carryOut(_ journal: any StoredJournal, in target: JournalTarget) throws -> JournalSalvage {
-        let (timeline, archive) =
-            if let rest = salvage.rest {
-                try JournalCopy.replace(target, by: journal, behind: rest.snapshot, through: rest.last, isSame: salvage.isWhole)
-            } else {
-                try JournalCopy.replace(target, by: journal, through: whole, and: part)
-            }
+        let (timeline, archive) = try JournalCopy.replace(
+            target, by: journal, behind: salvage.rest?.snapshot, through: cut.whole ?? salvage.kept, and: cut.part,
+            isSame: salvage.isWhole)
         var salvage = salvage
         salvage.result = JournalSalvage.Result(timeline: timeline, archive: archive)
         return salvage

@@ -1,22 +1,30 @@
 import Foundation
 import Journal
+import ZeroMQ
 
 /// Runs blocking work on a thread of its own, because it must never stand on Swift's cooperative pool.
 ///
 /// - Returns: when the body has ended; its error is passed on. Cancellation does not interrupt the body: tell it by its own means.
-package func onThread<Result: Sendable>(_ name: String, _ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+/// - Throws: also if the system gives no thread.
+package func onThread<Result: Sendable>(
+    _ name: String, stackSize: Int = threadStackSize, _ body: @escaping @Sendable () throws -> Result
+) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
-        startThread(name) { continuation.resume(with: Swift.Result { try body() }) }
+        do {
+            try SystemThread.start(name, stackSize: stackSize) { continuation.resume(with: Swift.Result { try body() }) }
+        } catch {
+            continuation.resume(throwing: error)
+        }
     }
 }
 
-package func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
-    let thread = Thread(block: body)
-    thread.name = name
-    // Programs may nest their values deeply, and a decoder follows them on the stack.
-    thread.stackSize = 16 << 20
-    thread.start()
+/// - Throws: if the system gives no thread.
+package func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) throws {
+    try SystemThread.start(name, stackSize: threadStackSize, body)
 }
+
+/// Programs may nest their values deeply, and a decoder follows them on the stack.
+package let threadStackSize = 16 << 20
 
 /// Likewise for work on a journal on which no store runs.
 ///

@@ -49,13 +49,18 @@ final class Resolver: Sendable {
         switch next {
         case .wait: break
         case .begin:
-            startThread("samovar-names") { [self] in
-                let answer = lookUp(name)
-                for done in waiting.withLock({ $0.removeValue(forKey: name) }) ?? [] { done(answer) }
+            do {
+                try startThread("samovar-names") { [self] in tell(lookUp(name), to: name) }
+            } catch {
+                tell(Answer(name, failure: "the name \(name) cannot be looked up: \(error)"), to: name)
             }
         case .refuse:
             done(Answer(name, failure: "\(name) is not looked up, for \(Self.maximumNames) other names have no answer yet"))
         }
+    }
+
+    private func tell(_ answer: Answer, to name: String) {
+        for done in waiting.withLock({ $0.removeValue(forKey: name) }) ?? [] { done(answer) }
     }
 
     /// By the resolver of the system, and in its order.

@@ -7,8 +7,15 @@ struct LeaseKeeper: ~Copyable {
     private var machine: LeaseMachine
     private let thread: LeaseThread
     private var isInDoubt = false
-    /// The last renewal has failed, and that was told.
-    private var hasFailed = false
+    /// The last renewal has failed in this way, and that was told.
+    private var failure: JournalError.Code?
+    private var isHandingOver = false
+    private var isToldToEnd = false
+    private var isReleased = false
+
+    /// Whether this store ends only because another one wants the journal. It may have gone meanwhile: then somebody has to take the journal
+    /// back.
+    var shallFollow: Bool { isHandingOver && !isToldToEnd }
 
     /// - Parameter taken: when the journal was asked for.
     init(_ thread: LeaseThread, _ settings: LeaseSettings, epoch: Int, taken: Timestamp) {
@@ -29,6 +36,9 @@ struct LeaseKeeper: ~Copyable {
         if isInDoubt != former { store.leaseIsInDoubt(isInDoubt, now: now) }
     }
 
+    /// The process is told to end, whoever wants the journal.
+    mutating func end() { isToldToEnd = true }
+
     /// There is a reason to renew it at once.
     mutating func hurry(now: Timestamp) { machine.hurry(now: now) }
 
@@ -36,12 +46,14 @@ struct LeaseKeeper: ~Copyable {
     mutating func take(_ event: LeaseThread.Event, now: Timestamp) -> (action: LeaseAction?, problem: JournalError?) {
         switch event {
         case .renewed(let found, _):
-            hasFailed = false
-            return (machine.renewed(found, now: now), nil)
+            failure = nil
+            let action = machine.renewed(found, now: now)
+            if action == .handOver { isHandingOver = true }
+            return (action, nil)
         case .failed(let error):
             machine.failed(now: now)
-            let isNews = !hasFailed
-            hasFailed = true
+            let isNews = failure != error.code
+            failure = error.code
             return (nil, isNews ? error : nil)
         case .disconnected:
             machine.hurry(now: now)
@@ -49,8 +61,12 @@ struct LeaseKeeper: ~Copyable {
         }
     }
 
-    /// Gives the journal up.
+    /// Gives the journal up, unless it has done so.
     ///
     /// - Returns: why it could not; then its lease runs out by itself.
-    func release() -> String? { thread.release() }
+    mutating func release() -> String? {
+        guard !isReleased else { return nil }
+        isReleased = true
+        return thread.release()
+    }
 }

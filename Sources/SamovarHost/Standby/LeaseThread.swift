@@ -33,11 +33,11 @@ final class LeaseThread: Sendable {
     /// Why the journal could not be given up.
     private let problem = Mutex<JournalError?>(nil)
 
-    init(_ lease: any JournalLease, _ settings: LeaseSettings, report: @escaping @Sendable (Event) -> Void) {
+    init(_ lease: any JournalLease, _ settings: LeaseSettings, report: @escaping @Sendable (Event) -> Void) throws {
         self.lease = lease
         duration = settings.lease
         self.report = report
-        startThread("samovar-lease") { [self] in work() }
+        try startThread("samovar-lease") { [self] in work() }
     }
 
     func renew() { post(.renew) }

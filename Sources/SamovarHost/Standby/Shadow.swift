@@ -6,7 +6,8 @@ public import ServiceLifecycle
 /// A process that follows the running store of a data folder, replays what that writes, and compares: each command, and each digest of the
 /// state, which the store writes while it is followed.
 ///
-/// It binds no socket and takes no lock. It ends after a graceful shutdown, or with a `StoreError` that names the turn of a difference.
+/// It binds no socket and takes no lock. It ends after a graceful shutdown or cancellation, or with a `StoreError` that names the turn
+/// of a difference.
 public struct Shadow<P: Program>: Service {
     private let loop: ShadowLoop
     private let engine: @Sendable (Secret, GroupLimits) -> any ProgramEngine
@@ -25,9 +26,9 @@ public struct Shadow<P: Program>: Service {
 
     /// - Throws: `StoreError`, with a sentence for a person.
     public func run() async throws {
-        try await withGracefulShutdownHandler {
+        try await withTaskCancellationOrGracefulShutdownHandler {
             try await onThread("samovar-shadow") { [loop, engine] in try loop.run(P.schema, engine: engine) }
-        } onGracefulShutdown: {
+        } onCancelOrGracefulShutdown: {
             loop.end()
         }
     }

@@ -8,8 +8,8 @@ import ZeroMQ
 /// The start of a store on a journal that several stores reach: interprets what the ``StandbyMachine`` says, on the thread of the loop,
 /// until the journal is this store's.
 struct Standby: ~Copyable {
-    /// Another store has begun the timeline since the journal was opened: it has to be opened again.
-    struct HasBegun: Error {}
+    /// The journal has to be opened again: another store has begun its timeline since, or has trimmed what was not followed yet.
+    struct IsOutdated: Error {}
 
     let opened: OpenedJournal
     let journal: any SharedJournal
@@ -21,6 +21,8 @@ struct Standby: ~Copyable {
     private var lag: StandbyLag
     /// Of the last look.
     private var epoch = 0
+    /// The owner was asked for the journal.
+    private var hasAsked = false
     /// When the journal was asked for: from then on the lease counts.
     private(set) var taken: Timestamp
 
@@ -39,18 +41,23 @@ struct Standby: ~Copyable {
     ///   - isAsking: asks who has the journal for it.
     ///   - wait: waits up to so many milliseconds; false if this process shall end.
     /// - Returns: the number of the start; nil if it shall end.
-    /// - Throws: ``HasBegun``; `StoreError`.
+    /// - Throws: ``IsOutdated``; `StoreError`.
     mutating func run(
         _ machine: inout StoreMachine, mayBegin: Bool, isAsking: Bool, page: TrapPage, wait: (_ milliseconds: Int?) throws -> Bool
     ) throws -> Int? {
         var standby = StandbyMachine(settings, followed: machine.head, mayBegin: mayBegin, now: clock.now())
         var actions = isAsking ? standby.handOverRequested(now: clock.now()) : []
-        defer { tell(lag.takeRest(), through: machine.head) }
+        defer {
+            tell(lag.takeRest(), through: machine.head)
+            if hasAsked { withdraw() }
+        }
         while true {
             while !actions.isEmpty {
                 switch actions.removeFirst() {
                 case .serve(let epoch):
                     try opened.requireWhole(machine)
+                    // Who has taken the journal has what it asked for.
+                    hasAsked = false
                     return epoch
                 case .note(let note): logger.log(level: note.loggerLevel, "\(note.text)")
                 case .lostTail(let why): throw StoreError(.damaged, "the journal in \(opened.name) has lost its end: \(why)")
@@ -79,13 +86,13 @@ struct Standby: ~Copyable {
     private mutating func follow(
         _ standby: inout StandbyMachine, _ machine: inout StoreMachine, after turn: Int
     ) throws -> [StandbyAction] {
-        guard !opened.isNew else { throw HasBegun() }
+        guard !opened.isNew else { throw IsOutdated() }
         do {
             try journal.refresh()
             try opened.follow(&machine, &accepted, noting: &lag, by: clock)
             return standby.followed(through: machine.head, digest: journal.end.digest, now: clock.now())
         } catch let error as JournalError {
-            return try failed(&standby, error)
+            return try failed(&standby, following: error)
         }
     }
 
@@ -99,13 +106,19 @@ struct Standby: ~Copyable {
             ])
     }
 
-    private func want() throws {
+    private mutating func want() throws {
+        hasAsked = true
         do throws(JournalError) {
             try lease.want(from: epoch)
         } catch {
             // The next look shows that nobody was asked.
-            guard error.code == .unavailable else { throw StoreError(error) }
+            guard error.isAway else { throw StoreError(error) }
         }
+    }
+
+    /// Nobody shall give the journal up for one that ends.
+    private func withdraw() {
+        do throws(JournalError) { try lease.withdraw() } catch { logger.debug("the journal is still asked for: \(error)") }
     }
 
     private mutating func take(_ standby: inout StandbyMachine, _ starts: Int, _ page: TrapPage) throws -> [StandbyAction] {
@@ -120,14 +133,20 @@ struct Standby: ~Copyable {
             return standby.taken(epoch: epoch)
         } catch {
             guard error.code == .busy else { return try failed(&standby, error) }
-            do throws(JournalError) { try journal.refresh() } catch { return try failed(&standby, error) }
+            do throws(JournalError) { try journal.refresh() } catch { return try failed(&standby, following: error) }
             return standby.notTaken(now: clock.now())
         }
     }
 
+    /// What was trimmed is in a snapshot, with which a start begins.
+    private func failed(_ standby: inout StandbyMachine, following error: JournalError) throws -> [StandbyAction] {
+        guard error.code != .missing else { throw IsOutdated() }
+        return try failed(&standby, error)
+    }
+
     /// A database that does not answer is waited for.
     private func failed(_ standby: inout StandbyMachine, _ error: JournalError) throws -> [StandbyAction] {
-        guard error.code == .unavailable else { throw StoreError(error) }
-        return standby.failed("\(error)", now: clock.now())
+        guard error.isAway else { throw StoreError(error) }
+        return standby.failed("\(error)", isDenied: error.code == .denied, now: clock.now())
     }
 }

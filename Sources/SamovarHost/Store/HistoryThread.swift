@@ -42,8 +42,14 @@ final class HistoryThread: Sendable {
             defer { state.isStarted = true }
             return !state.isStarted
         }
-        if isFirst { startThread("samovar-history") { [self] in work() } }
-        available.signal()
+        do {
+            if isFirst { try startThread("samovar-history") { [self] in work() } }
+            available.signal()
+        } catch {
+            // The next question tries it again.
+            state.withLock { $0 = State(isEnding: $0.isEnding) }
+            report(.damaged("\(error)"))
+        }
     }
 
     /// Answers no more, and blocks until the thread has let go of the journal, or 2 s.

@@ -19,9 +19,9 @@ final class JournalThread: Sendable {
     private let stopping = Atomic<Bool>(false)
     private let report: @Sendable (StoreLoop.Event) -> Void
 
-    init(_ journal: any Journal & Sendable, report: @escaping @Sendable (StoreLoop.Event) -> Void) {
+    init(_ journal: any Journal & Sendable, report: @escaping @Sendable (StoreLoop.Event) -> Void) throws {
         self.report = report
-        startThread("samovar-journal") { [self] in run(JournalWriter(journal)) }
+        try startThread("samovar-journal") { [self] in run(JournalWriter(journal)) }
     }
 
     func append(_ batch: Batch) { post(.append(batch)) }
@@ -31,9 +31,9 @@ final class JournalThread: Sendable {
         available.signal()
     }
 
-    /// Ends the thread once it has done what waits; a full disk is not waited for any more.
+    /// Ends the thread once it has done what waits; a full disk is not waited for any more. A second call does nothing.
     func end() {
-        stopping.store(true, ordering: .releasing)
+        guard !stopping.exchange(true, ordering: .acquiringAndReleasing) else { return }
         post(.end)
     }
 

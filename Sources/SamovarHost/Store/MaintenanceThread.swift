@@ -47,13 +47,13 @@ final class MaintenanceThread: Sendable {
     init(
         _ opened: OpenedJournal, retain: Int?, mark: MaintenanceMark, machine: @escaping @Sendable () -> StoreMachine,
         report: @escaping @Sendable (Event) -> Void
-    ) {
+    ) throws {
         self.opened = opened
         self.retain = retain
         self.machine = machine
         self.mark = mark
         self.report = report
-        startThread("samovar-maintenance") { [self] in TrapSignals.withAlternateStack { work() } }
+        try startThread("samovar-maintenance") { [self] in TrapSignals.withAlternateStack { work() } }
     }
 
     func post(_ work: Work) {
@@ -81,10 +81,12 @@ final class MaintenanceThread: Sendable {
             report(.maintained(event))
         }
         maintenance.trim(&journal)
-        var check: JournalCheck? = JournalCheck(of: journal)
+        var check = JournalCheck(of: journal)
+        // Before the next piece; nil once there is none.
+        var pause: DispatchTimeInterval? = Self.checkPause
         while true {
-            if available.wait(timeout: check == nil ? .distantFuture : .now() + Self.checkPause) == .timedOut {
-                proceed(&check, journal)
+            if available.wait(timeout: pause.map { DispatchTime.now() + $0 } ?? .distantFuture) == .timedOut {
+                pause = proceed(&check, journal)
                 continue
             }
             guard let work = queue.withLock({ $0.popFirst() }) else { continue }
@@ -104,16 +106,23 @@ final class MaintenanceThread: Sendable {
 
     /// Between two pieces of the check, which is in no hurry: commits wait for one piece at most.
     private static let checkPause = DispatchTimeInterval.milliseconds(50)
+    /// While the journal is not reached.
+    private static let awayPause = DispatchTimeInterval.seconds(1)
 
     /// Reads the next piece. Whatever is found, the store goes on, because its state does not come from there.
-    private func proceed(_ check: inout JournalCheck?, _ journal: any StoredJournal) {
+    ///
+    /// - Returns: when to go on; nil at the end.
+    private func proceed(_ check: inout JournalCheck, _ journal: any StoredJournal) -> DispatchTimeInterval? {
         do {
-            guard try check?.advance(in: journal) == false, let done = check else { return }
-            report(.sound(through: done.end))
+            switch try check.advance(in: journal) {
+            case .more: return Self.checkPause
+            case .away: return Self.awayPause
+            case .end: report(.sound(through: check.end))
+            }
         } catch {
             report(.damaged("\(error)"))
         }
-        check = nil
+        return nil
     }
 
     private var isStopping: Bool { stopping.load(ordering: .acquiring) }

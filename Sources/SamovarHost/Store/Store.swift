@@ -11,8 +11,8 @@ public import ServiceLifecycle
 /// try await store.run()
 /// ```
 ///
-/// `run` starts two threads of its own and blocks none of Swift's. It ends after a graceful shutdown with everything on disk,
-/// or with a `StoreError`. It may be killed at any instant: nothing that it has told anybody is lost.
+/// `run` starts two threads of its own and blocks none of Swift's. It ends after a graceful shutdown or cancellation with everything on
+/// disk, or with a `StoreError`. It may be killed at any instant: nothing that it has told anybody is lost.
 public struct Store<P: Program>: Service {
     private let configuration: StoreConfiguration
     private let loop: StoreLoop
@@ -46,9 +46,9 @@ public struct Store<P: Program>: Service {
     /// - Throws: `StoreError`, with a sentence for a person.
     public func run() async throws {
         let seed = try Self.canonicalSeed(configuration.seed)
-        try await withGracefulShutdownHandler {
+        try await withTaskCancellationOrGracefulShutdownHandler {
             try await onThread("samovar-loop") { [loop, engine] in try loop.run(P.schema, seed: seed, engine: engine) }
-        } onGracefulShutdown: {
+        } onCancelOrGracefulShutdown: {
             loop.drain(within: configuration.settings.drain)
         }
     }

@@ -15,7 +15,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case inputOutput
         /// The program does not survive its own journal, or the journal lost its tail. Another start cannot help.
         case program
-        /// A group of turns broke a limit. The next start knows why this one ended, and takes that item alone or not at all.
+        /// The next start can go on: a group of turns broke a limit, and that item is taken alone or not at all; or another store has the
+        /// journal, and is followed.
         case again
     }
 
@@ -25,16 +26,19 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public let description: String
     /// What was ordered and what is ordered now, if a replay found that these are not the same and nobody has accepted it.
     public let divergence: DivergenceReport?
+    /// Whether what keeps the journal is not reached, so that the same may be tried again.
+    let isAway: Bool
 
     /// An error of this kind.
     public init(_ code: Code, _ description: String) {
         self.init(code, description, divergence: nil)
     }
 
-    init(_ code: Code, _ description: String, divergence: DivergenceReport?) {
+    init(_ code: Code, _ description: String, divergence: DivergenceReport?, isAway: Bool = false) {
         self.code = code
         self.description = description
         self.divergence = divergence
+        self.isAway = isAway
     }
 }
 
@@ -65,11 +69,11 @@ extension StoreError {
             case .busy: .busy
             case .fenced: .again
             case .damaged: .damaged
-            case .format, .missing: .configuration
+            case .format, .missing, .denied: .configuration
             default: .inputOutput
             }
         // What a salvage can do is said where it is needed.
         let hint = error.code == .damaged ? " `journal verify` tells what is left, `journal salvage` goes on with that." : ""
-        self.init(code, "\(error)\(hint)")
+        self.init(code, "\(error)\(hint)", divergence: nil, isAway: error.code == .unavailable)
     }
 }

@@ -15,6 +15,40 @@ extension StoreLoop {
         var lease: LeaseKeeper?
     }
 
+    /// Opens the journal. A database that does not answer is waited for: whatever starts this store again would give up sooner.
+    /// One that lets nobody in is a configuration that a person has to mend.
+    ///
+    /// - Returns: nil if the process was told to end before.
+    func open(isFresh: Bool) throws -> OpenedJournal? {
+        var poller = Poller()
+        _ = poller.add(mailbox.wakeup)
+        var news: [Event] = []
+        defer { for event in news { mailbox.post(event) } }
+        var isTold = false
+        while true {
+            do throws(StoreError) {
+                return try OpenedJournal(serving: configuration.journal, isFresh: isFresh) { logger.notice("\($0)") }
+            } catch {
+                guard error.isAway else { throw error }
+                if !isTold { logger.error("the journal is waited for: \(error)") }
+                isTold = true
+            }
+            guard try rest(&poller, milliseconds: 1_000, &news) else { return nil }
+        }
+    }
+
+    /// Waits, and keeps what a store is told that serves.
+    ///
+    /// - Returns: false if the process was told to end.
+    private func rest(_ poller: inout Poller, milliseconds: Int?, _ news: inout [Event]) throws -> Bool {
+        try poller.wait(timeoutMilliseconds: milliseconds)
+        for event in mailbox.takeAll() {
+            if case .drain = event { return false }
+            news.append(event)
+        }
+        return true
+    }
+
     /// Waits until the journal is this store's.
     ///
     /// - Returns: nil if the process was told to end before.
@@ -37,18 +71,18 @@ extension StoreLoop {
         let number = try standby.run(
             &machine, mayBegin: !configuration.isStandby, isAsking: configuration.isHandOver, page: page
         ) { milliseconds in
-            try poller.wait(timeoutMilliseconds: milliseconds)
-            for event in mailbox.takeAll() {
-                if case .drain = event { return false }
-                news.append(event)
-            }
-            return true
+            try rest(&poller, milliseconds: milliseconds, &news)
         }
         guard let number else { return nil }
         // What a store is told that serves.
         for event in news { mailbox.post(event) }
-        let thread = LeaseThread(lease, settings) { [mailbox] in mailbox.post(.lease($0)) }
+        let thread = try LeaseThread(lease, settings) { [mailbox] in mailbox.post(.lease($0)) }
         return Begun(number: number, lease: LeaseKeeper(thread, settings, epoch: number, taken: standby.taken))
+    }
+
+    /// For the next store, which need not wait then until the lease runs out.
+    func giveUp(_ lease: inout LeaseKeeper?) {
+        if let why = lease?.release() { logger.warning("the journal is not given up, and its lease runs out: \(why)") }
     }
 
     func wakeUp(_ machine: borrowing StoreMachine, _ lease: borrowing LeaseKeeper?, now: Timestamp) -> Timestamp {

@@ -59,7 +59,7 @@ final class StoreLoop: Sendable {
         }
         var isFresh = configuration.isFresh
         while true {
-            let opened = try OpenedJournal(serving: configuration.journal, isFresh: isFresh) { logger.notice("\($0)") }
+            guard let opened = try open(isFresh: isFresh) else { return }
             try opened.requireProgram(of: engine(opened.secret, configuration.settings.group))
             try opened.requireSeed(seed)
             do {
@@ -69,7 +69,7 @@ final class StoreLoop: Sendable {
                 return try end.get()
             } catch let error as EndpointError {
                 throw StoreError(.configuration, "\(error)")
-            } catch is Standby.HasBegun {
+            } catch is Standby.IsOutdated {
                 opened.close()
                 opened.letGo()
                 isFresh = false
@@ -89,7 +89,7 @@ final class StoreLoop: Sendable {
         let page = TrapPage(in: configuration.journal.dataFolder) { logger.warning("\($0)") }
         defer { page.end() }
         let pulse = WatchdogPulse()
-        let watch = WatchdogThread(pulse, limit: configuration.settings.slowCall, logger: logger)
+        let watch = try WatchdogThread(pulse, limit: configuration.settings.slowCall, logger: logger)
         defer { watch.end() }
         let marker = TrapMarker(page.memory, pulse: pulse)
         for warning in opened.journal.warnings { logger.warning("\(warning)") }
@@ -108,6 +108,8 @@ final class StoreLoop: Sendable {
         // The journal is one that can be served: from here on it is written.
         guard var begun = try begin(opened, &machine, accepted, page, clock) else { return (true, .success(())) }
         defer { opened.journal.mark(in: nil) }
+        // Also if it never serves: the thread of the lease would keep the session that shows that this store lives.
+        defer { giveUp(&begun.lease) }
         for turn in accepted.unused.sorted() { logger.notice("there is nothing to accept at turn \(turn): see `verify`") }
         machine.journalTrimmed(through: opened.journal.first - 1)
         let isNew = machine.head == 0
@@ -119,10 +121,12 @@ final class StoreLoop: Sendable {
         let wakeup = poller.add(mailbox.wakeup)
         var sockets = try bind(context, keys, clock.ahead(by: machine.lead), &poller)
         try sockets.tryDoors()
-        let journal = JournalThread(opened.journal) { [mailbox] in mailbox.post($0) }
+        let journal = try JournalThread(opened.journal) { [mailbox] in mailbox.post($0) }
+        // Also if there is no thread for maintenance.
+        defer { journal.end() }
         // Without the marker, which tells of calls on this thread. What the program does not survive there is left alone.
         let retain = machine.maintenanceIsOff == nil ? configuration.retain : nil
-        let maintenance = MaintenanceThread(opened, retain: retain, mark: MaintenanceMark(page.memory)) { [configuration] in
+        let maintenance = try MaintenanceThread(opened, retain: retain, mark: MaintenanceMark(page.memory)) { [configuration] in
             StoreMachine(
                 settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
                 timeline: opened.timeline, secret: opened.secret, build: configuration.build)
@@ -148,9 +152,11 @@ final class StoreLoop: Sendable {
         if !isQuiet { page.keep() }
         journal.end()
         waitForEnd(of: journal, &poller)
-        if let why = begun.lease?.release() { logger.warning("the journal is not given up, and its lease runs out: \(why)") }
-        if case .success = end { part(&sockets, &machine.viewTopics, &poller, until: ended + configuration.goodbye, clock) }
-        return (isQuiet, end)
+        giveUp(&begun.lease)
+        guard case .success = end else { return (isQuiet, end) }
+        part(&sockets, &machine.viewTopics, &poller, until: ended + configuration.goodbye, clock)
+        guard begun.lease?.shallFollow == true else { return (isQuiet, end) }
+        return (isQuiet, .failure(StoreError(.again, "the journal was handed over: started again, this one follows it")))
     }
 
     private func bind(
@@ -249,7 +255,9 @@ final class StoreLoop: Sendable {
     ) throws {
         for event in mailbox.takeAll() {
             switch event {
-            case .drain(let limit): machine.drain(within: limit, now: now)
+            case .drain(let limit):
+                lease?.end()
+                machine.drain(within: limit, now: now)
             case .readKeys: try readKeys(&machine, &sockets, now: now)
             case .processMeasured: machine.processMeasured(ownProcess(), now: now)
             case .workerDied(let id, let evidence): machine.workerDied(id, evidence, now: now)
@@ -258,7 +266,7 @@ final class StoreLoop: Sendable {
                 CrashPoint.pass(.storeAfterCommit)
             case .journal(.full(let error)):
                 logger.error("\(error)")
-                machine.journalIsFull(true, isAway: error.code == .unavailable, now: now)
+                machine.journalIsFull(true, isAway: error.isAway, now: now)
             case .journal(.freed): machine.journalIsFull(false, now: now)
             case .journal(.failed(let error)): throw StoreError(error)
             case .journalEnded: break

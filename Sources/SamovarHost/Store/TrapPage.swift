@@ -1,4 +1,5 @@
 import Foundation
+import Journal
 import JournalChain
 import SamovarStore
 
@@ -79,7 +80,7 @@ final class TrapPage {
         if isThere { former = Array(bytes.prefix(max(0, count))) }
         // A file of another length is not ours, or was cut off.
         if count != bytes.count { bytes = [UInt8](repeating: 0, count: bytes.count) }
-        guard pwrite(descriptor, bytes, bytes.count, 0) == bytes.count else { return nil }
+        guard writeAll(bytes, at: 0, of: descriptor) == 0 else { return nil }
         let memory = mmap(nil, bytes.count, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
         return memory == MAP_FAILED ? nil : memory
     }

@@ -8,8 +8,8 @@ final class WatchdogThread: Sendable {
     private let ending = DispatchSemaphore(value: 0)
 
     /// Runs until `end`.
-    init(_ pulse: WatchdogPulse, limit: Duration, logger: Logger) {
-        startThread("samovar-watch") { [ending] in
+    init(_ pulse: WatchdogPulse, limit: Duration, logger: Logger) throws {
+        try startThread("samovar-watch") { [ending] in
             var watch = Watchdog(limit: limit)
             let clock = HostClock()
             let interval = DispatchTimeInterval.milliseconds(Int(watch.interval.microseconds / 1_000))

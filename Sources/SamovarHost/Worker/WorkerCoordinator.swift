@@ -43,6 +43,8 @@ final class WorkerCoordinator: SlotCoordinator {
         var loop = Loop.works
         /// Something has happened since the loop last looked.
         var hasNews = false
+        /// How the worker has ended.
+        var end: Result<Void, any Error>?
 
         /// Whether the loop must be woken for what has just happened.
         mutating func tellLoop(urgently: Bool = true) -> Bool {
@@ -129,6 +131,12 @@ final class WorkerCoordinator: SlotCoordinator {
 
     var timeline: Timeline { state.withLock { $0.machine.timeline } }
 
+    /// How the worker has ended; nil if it has not.
+    var end: Result<Void, any Error>? { state.withLock { $0.end } }
+
+    /// The loop and the slots have ended.
+    func ended(_ end: Result<Void, any Error>) { state.withLock { $0.end = end } }
+
     /// A free slot for a task that the machine starts.
     func assign(_ task: JobTask) -> Int? {
         state.withLock { state in
@@ -142,11 +150,13 @@ final class WorkerCoordinator: SlotCoordinator {
 
     /// Under the lock, so before the job can end.
     func cancel(_ lease: Lease, in slot: Int, _ interrupt: () -> Void) {
-        state.withLock { state in
-            guard state.slotStates[slot].lease == lease else { return }
+        let streaming = state.withLock { state -> JobContext? in
+            guard state.slotStates[slot].lease == lease else { return nil }
             state.slotStates[slot].isInterrupted = true
             if state.slotStates[slot].hasTask { interrupt() }
+            return state.slotStates[slot].streaming
         }
+        streaming?.stop()
     }
 
     /// What a job has streamed is on disk up to a place.
@@ -164,11 +174,21 @@ final class WorkerCoordinator: SlotCoordinator {
     }
 
     func finished(_ lease: Lease, _ answer: JobResult.Answer, in slot: Int, next job: RunningJob) -> JobEnd {
-        finished(in: slot, job) { $0.finished(lease, answer, now: { clock.now() }, into: &$1, next: job) }
+        if Task.isCancelled { return stopped(lease, in: slot, next: job) }
+        return finished(in: slot, job) { $0.finished(lease, answer, now: { clock.now() }, into: &$1, next: job) }
     }
 
     func finished(_ lease: Lease, message: UnsafeRawBufferPointer, in slot: Int, next job: RunningJob) -> JobEnd {
-        finished(in: slot, job) { $0.finished(lease, message: message, now: { clock.now() }, into: &$1, next: job) }
+        if Task.isCancelled { return stopped(lease, in: slot, next: job) }
+        return finished(in: slot, job) { $0.finished(lease, message: message, now: { clock.now() }, into: &$1, next: job) }
+    }
+
+    /// A job has ended in a cancelled task, so that nobody knows whether its handler has done all that it had to do. Either the job was told
+    /// to stop, and no answer is wanted. Or all slots are cancelled with their host: it is given back, and no other is begun.
+    private func stopped(_ lease: Lease, in slot: Int, next job: RunningJob) -> JobEnd {
+        let isInterrupted = state.withLock { $0.slotStates[slot].isInterrupted }
+        if !isInterrupted { drain() }
+        return finished(in: slot, job) { $0.finished(lease, .returned, now: { clock.now() }, into: &$1, next: job) }
     }
 
     @inline(__always)
@@ -191,6 +211,7 @@ final class WorkerCoordinator: SlotCoordinator {
             switch event {
             case .streamed(let context, let index, let message, let checkpoint):
                 state.slotStates[slot].streaming = context
+                if state.slotStates[slot].isInterrupted { context.refuseStreams() }
                 state.machine.streamed(context.job.lease, index: index, message: message, checkpoint: checkpoint)
             case .progressed(let lease, let progress): state.machine.progressed(lease, progress)
             }

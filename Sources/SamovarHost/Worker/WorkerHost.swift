@@ -10,15 +10,19 @@ import ZeroMQ
 public struct WorkerConfiguration: Sendable {
     /// How the store is reached.
     public var store: StoreAccess
-    /// By what the store knows this process again; a supervisor may draw it.
+    /// By what the store knows this process again: drawn for each start of a process. A supervisor draws it, so that it can tell
+    /// the store who has died.
+    ///
+    /// A process that begins under the identity of a dead one takes its place at once, unless the clock was set back meanwhile.
+    /// What that one had begun waits again, and its death is held against no effect.
     public var id: WorkerID
-    /// Jobs at once.
+    /// Jobs at once: 65,536 at most.
     public var slots: Int
-    /// Whose jobs it takes.
+    /// Whose jobs it takes: at most 1,024 names of at most 1,024 bytes.
     public var queues: [Queue]
-    /// How many jobs of a queue it holds at once; a queue without a limit may take all slots.
+    /// How many jobs of a queue it holds at once, 1 to 65,536; a queue without a limit may take all slots.
     public var limits: [Queue: Int]
-    /// Jobs that may wait in the worker beside the running ones: what it finishes in 10 ms, 0 for long jobs.
+    /// Jobs that may wait in the worker beside the running ones, 65,536 at most: what it finishes in 10 ms, 0 for long jobs.
     public var readAhead: Int
     /// What it can do, for effects that need it (`RunOptions.needs`): at most 64 names of at most 128 bytes.
     public var capabilities: Set<String>
@@ -36,12 +40,39 @@ public struct WorkerConfiguration: Sendable {
         self.limits = limits
         self.readAhead = readAhead
     }
+
+    /// A store does not answer a HELLO beyond its limits: the worker would wait for one for ever, and nobody would know why.
+    fileprivate func requirePossible() throws(WorkerError) {
+        let most = 65_536
+        try require(slots <= most, "\(slots) slots; \(most) at most")
+        try require(readAhead <= most, "\(readAhead) jobs read ahead; \(most) at most")
+        try require(queues.count <= WorkerOffer.queueLimit, "\(queues.count) queues; \(WorkerOffer.queueLimit) at most")
+        for bytes in queues.map(\.name.utf8.count) {
+            try require(
+                bytes <= WorkerOffer.queueLimit, "the name of a queue has \(bytes) bytes; \(WorkerOffer.queueLimit) at most")
+        }
+        for queue in queues {
+            guard let limit = limits[queue] else { continue }
+            try require((1...most).contains(limit), "\(limit) jobs of queue \(queue) at once; 1 to \(most) are possible")
+        }
+        let names = WorkerOffer.capabilityLimit
+        try require(capabilities.count <= names, "\(capabilities.count) capabilities; \(names) at most")
+        for bytes in capabilities.map(\.utf8.count) {
+            let most = WorkerOffer.capabilityBytes
+            try require(bytes <= most, "the name of a capability has \(bytes) bytes; \(most) at most")
+        }
+    }
+
+    private func require(_ isPossible: Bool, _ description: @autoclosure () -> String) throws(WorkerError) {
+        guard isPossible else { throw WorkerError(description: description()) }
+    }
 }
 
 /// A worker process of a program: takes jobs from the store, runs the handlers, and sends what they answer.
 ///
 /// `run` ends after a graceful shutdown, with running jobs finished or given back, or with a `WorkerError` if the store
-/// refuses this worker for good. A store that is away is waited for.
+/// refuses this worker for good. A store that is away is waited for. Cancellation means the same as a graceful shutdown, but reaches the
+/// handlers, too: the jobs that run are given back.
 public struct WorkerHost<P: Program>: Service {
     private let worker: Worker<P>
     private let configuration: WorkerConfiguration
@@ -56,8 +87,9 @@ public struct WorkerHost<P: Program>: Service {
 
     /// A host for this worker. Nothing runs before `run`.
     ///
-    /// - Throws: what libzmq says if no socket can be made.
+    /// - Throws: `WorkerError` for a configuration beyond what a store takes; what libzmq says if no socket can be made.
     public init(_ worker: Worker<P>, _ configuration: WorkerConfiguration, logger: Logger) throws {
+        try configuration.requirePossible()
         self.worker = worker
         self.configuration = configuration
         self.logger = logger
@@ -69,7 +101,9 @@ public struct WorkerHost<P: Program>: Service {
         settings.drain = Self.drain
         let coordinator = try WorkerCoordinator(
             WorkerMachine(
-                offer, schema: P.schema, readAhead: configuration.readAhead, settings: settings,
+                offer, schema: P.schema, readAhead: configuration.readAhead,
+                // No process connects once a microsecond; so the store knows the newer one of an identity by its greater number.
+                epoch: Int(HostClock().now().microseconds), settings: settings,
                 random: Random(seed: .random(in: .min ... .max))),
             slots: slots)
         self.coordinator = coordinator
@@ -78,21 +112,26 @@ public struct WorkerHost<P: Program>: Service {
 
     /// Connects, makes the environment, and takes jobs until the end.
     ///
+    /// A worker that has ended stays so: another `run` returns, or throws, what this one did. Who wants to try again makes another host.
+    ///
     /// - Throws: `WorkerError`; what making the environment throws.
     public func run() async throws {
+        if let end = coordinator.end { return try end.get() }
         let prepared = try await worker.prepare()
+        let end: Result<Void, any Error>
         do {
-            try await run(prepared.work)
+            end = .success(try await run(prepared.work))
         } catch {
-            await prepared.tearDown()
-            throw error
+            end = .failure(error)
         }
+        coordinator.ended(end)
         await prepared.tearDown()
+        try end.get()
     }
 
     private func run(_ work: @escaping JobRunner.Work) async throws {
         let executors = (0..<min(slots.count, Self.maximumThreads)).map { SlotExecutor($0) }
-        try await withGracefulShutdownHandler {
+        try await withTaskCancellationOrGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (index, slot) in slots.enumerated() {
                     let executor = executors[index % executors.count]
@@ -108,7 +147,7 @@ public struct WorkerHost<P: Program>: Service {
                     try loop.run()
                 }
             }
-        } onGracefulShutdown: {
+        } onCancelOrGracefulShutdown: {
             drain()
         }
     }
@@ -119,7 +158,7 @@ public struct WorkerHost<P: Program>: Service {
     }
 }
 
-/// Why a worker ended, in one sentence for a person.
+/// Why a worker ended, or cannot begin, in one sentence for a person.
 public struct WorkerError: Error, Sendable, CustomStringConvertible {
     /// Its key does not allow what it wants to do.
     public var isForbidden = false

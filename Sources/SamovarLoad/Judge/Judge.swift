@@ -6,7 +6,7 @@ public import SamovarWire
 /// The idea: the numbers of a session have no holes, so the journal must hold each of 1 … n exactly once, in order, and in the turn
 /// of its receipt. Nothing is inferred from the program's state, which could not tell two equal inputs apart.
 ///
-/// Takes 8 bytes of memory for each input.
+/// Takes 9 bytes of memory for each input.
 public struct Judge: Sendable {
     /// What is wrong, in numbers; all zero in a sound history.
     public struct Findings: Codable, Equatable, Sendable {

@@ -105,7 +105,7 @@ struct AgentLoop: ~Copyable {
             switch action {
             case .say(let message): try say(message)
             case .prepare(let share): try open(share)
-            case .begin(let start): begin(at: start)
+            case .begin(let start): try begin(at: start)
             case .end(let time, let late): for seat in slotStates { seat.client.end(at: time, late: late) }
             case .tellProgress(let elapsed): try say(.progress(progress(elapsed)))
             case .report: try report()
@@ -158,9 +158,9 @@ struct AgentLoop: ~Copyable {
 
     private var connected: Int { slotStates.count { $0.client.isConnected } + subscribers.count { $0.machine.turn != nil } }
 
-    private func begin(at start: Timestamp) {
+    private func begin(at start: Timestamp) throws {
         for seat in slotStates { seat.client.begin(at: start) }
-        pacemaker.run(from: ContinuousClock.now + (start - clock.now()), every: interval)
+        try pacemaker.run(from: ContinuousClock.now + (start - clock.now()), every: interval)
     }
 
     /// Subscribers, each with a client that asks in its place.

@@ -15,9 +15,9 @@ final class Pacemaker: Sendable {
     }
 
     /// Begins to wake on a thread of its own, until `stop`. Shorter intervals than 50 µs are that long: a round of the loop takes longer.
-    func run(from start: ContinuousClock.Instant, every interval: Duration) {
+    func run(from start: ContinuousClock.Instant, every interval: Duration) throws {
         let interval = max(interval, .microseconds(50))
-        startThread("samovar-pacemaker") { [self] in
+        try startThread("samovar-pacemaker") { [self] in
             var next = start
             while !isStopped.load(ordering: .relaxed) {
                 let wait = next - ContinuousClock.now

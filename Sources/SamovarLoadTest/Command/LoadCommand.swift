@@ -200,17 +200,32 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
             throw CommandFailure(
                 .usage, "--kill is for processes that load has started itself; leave out --data and --endpoint")
         }
+        guard !isOwn || settings.journal == nil || options.store.journal != nil else {
+            throw CommandFailure(
+                .usage,
+                "the settings name a journal, which may be in use: name an empty one with --journal, or take away \"journal:\" and SAMOVAR_JOURNAL"
+            )
+        }
+        if let file = self.report { try requireWritable(file) }
         let report: LoadReport
         do {
             report = try await LoadTest<Types>(self, settings, isOwn: isOwn).run()
         } catch let error as LoadError {
             throw CommandFailure(.internal, "\(error)")
         }
-        if let file = self.report { try write(report, to: file) }
         printData(json ? JSONTranscoder.text(of: report.value) : report.text)
+        if let file = self.report { try write(report, to: file) }
         guard report.isSound else {
             throw CommandFailure(.internal, report.complaint)
         }
+    }
+
+    /// Before anything is started. What is in the file stays until there is a report.
+    private func requireWritable(_ file: String) throws(CommandFailure) {
+        guard let handle = fopen(file, "a") else {
+            throw CommandFailure(.inputOutput, "cannot write \(file): \(String(cString: strerror(errno)))")
+        }
+        fclose(handle)
     }
 
     private func write(_ report: LoadReport, to file: String) throws {

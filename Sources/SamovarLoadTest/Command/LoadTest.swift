@@ -83,7 +83,7 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
         if let config = command.options.store.config { common += ["--config", config] }
         return Supervisor.Plan(
             executable: try .own,
-            storeArguments: [["store"] + common + (command.seed.map { ["--seed", $0] } ?? [])],
+            storeArguments: [["store"] + common + (command.seed.map { ["--seed=\($0)"] } ?? [])],
             workerArguments: ["worker"] + common + (command.slots.map { ["--slots", "\($0)"] } ?? []), workers: command.workerCount)
     }
 
@@ -100,7 +100,12 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
                 }
             }
             group.addTask {
-                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { coordinator.interrupt() }
+                var count = 0
+                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
+                    count += 1
+                    if count > 2 { giveUp() }
+                    coordinator.interrupt()
+                }
                 return nil
             }
             group.addTask { try await course() }
@@ -112,6 +117,15 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
         }
         isSound = report.judgement.findings.isSound
         return report
+    }
+
+    /// Ends this process. The coordinator ends the load at the first signal, and waits for nothing after the second; what comes before and after
+    /// it, the setup and the judgement, may wait for a store that does not answer.
+    private func giveUp() -> Never {
+        ground.supervisor?.killAll()
+        ground.removeScratch(true)
+        // As a shell says of a process that SIGINT ended.
+        _exit(130)
     }
 
     private func course() async throws -> LoadReport {

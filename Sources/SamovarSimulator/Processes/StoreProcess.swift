@@ -289,7 +289,7 @@ final class StoreProcess: Process {
             case .journal(.committed(let turn)):
                 hears = turn
                 machine?.committed(through: turn, now: now)
-            case .journal(.full(let error)): machine?.journalIsFull(true, isAway: error.code == .unavailable, now: now)
+            case .journal(.full(let error)): machine?.journalIsFull(true, isAway: error.isAway, now: now)
             case .journal(.freed): machine?.journalIsFull(false, now: now)
             case .maintenance(.saved(let bytes)): machine?.snapshotSaved(bytes: bytes)
             case .maintenance(.notSaved(let reason)):

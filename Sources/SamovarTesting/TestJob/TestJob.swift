@@ -15,8 +15,8 @@ import Synchronization
 /// ```
 ///
 /// The worker's slot is that of production: effect and messages pass the codec, the effect goes to the first handler of a list
-/// that takes it, on a thread where it may block, and an error is told from a `Permanent` one. The test is the store: it has all
-/// that is streamed at once, and it is the test that cancels.
+/// that takes it, on a thread where it may block, an error is told from a `Permanent` one, and what is too large for a
+/// store is here, too. The test is the store: it has all that is streamed at once, and it is the test that cancels.
 ///
 /// A job may be run again, as an effect is whose worker died before it could answer: with the same `job.key`.
 public final class TestJob<P: Program>: Sendable {
@@ -96,7 +96,7 @@ public final class TestJob<P: Program>: Sendable {
     /// It returns when the handler has ended, so one that overlooks its cancellation is found by the time limit of the test.
     ///
     /// - Parameters:
-    ///   - worker: that of the program, or one that the test makes: `Worker { handlers }`, `Worker { effect, job in … }`.
+    ///   - worker: that of the program, or one that the test makes: `Worker.handlers { … }`, `Worker { effect, job in … }`.
     ///   - environment: what the handlers get in place of the environment that the worker would make. It must be of the type that
     ///     they take, and is not torn down.
     /// - Throws: what making the environment throws, or that the one that was given is of another type; what encoding the effect and

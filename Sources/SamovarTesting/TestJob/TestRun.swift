@@ -10,11 +10,12 @@ public struct TestRun<P: Program>: Sendable {
     public enum Outcome: Equatable, Sendable {
         /// The handler returned this message, or none.
         case returned(P.Message?)
-        /// The handler threw: the text as `failed` and operators hear it. The store tries again, as the effect's `retry` says.
+        /// The handler threw: the text as `failed` and operators hear it, of a long one the beginning. The store tries again, as the
+        /// effect's `retry` says.
         case threw(String)
         /// The handler threw `Permanent` with this reason: nothing is tried again.
         case permanent(String)
-        /// No handler of the worker takes the effect, or the worker cannot read it.
+        /// No handler of the worker takes the effect, the worker cannot read it, or what it answers has more than 4 MiB.
         case unhandled(String)
         /// The handler was told to stop, and threw `CancellationError`.
         case cancelled

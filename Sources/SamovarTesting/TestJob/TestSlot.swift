@@ -97,7 +97,7 @@ final class TestSlot<P: Program>: SlotCoordinator {
 
     func finished(_ lease: Lease, _ answer: JobResult.Answer, in slot: Int, next job: RunningJob) -> JobEnd {
         state.withLock { state in
-            state.account.answer = answer
+            state.account.answer = answer.replacement(limit: WorkerMachine.Settings.standard.answerBytes) ?? answer
             return JobEnd(hasNext: false, isInterrupted: state.account.isCancelled)
         }
     }

@@ -91,6 +91,9 @@ final class TestBench<P: Program> {
         return outcomes.last { $0.sequence == sequence }
     }
 
+    /// With the key of which name is sent; nil for none.
+    var sender: KeyName? { seats[seat].name }
+
     /// Sends from here on with a key of this name; nil for none.
     func sit(as name: KeyName?) {
         if let known = seats.firstIndex(where: { $0.name == name }) {

@@ -6,11 +6,14 @@ public import Testing
 extension TestStore {
     /// Moves the clock. On the way everything happens that is due, at its time: timers fire, delayed and retried effects are
     /// handed out, jobs and waiting effects run into their limits.
+    ///
+    /// It never goes back: a negative duration is reported, and nothing is moved.
     public func advance(
         by duration: Duration, expect: (inout P.State) -> Void = { _ in }, at location: SourceLocation = #_sourceLocation
     ) {
         let call = "advance(by: \(duration))"
         run(call, expect, at: location) {
+            guard duration >= .zero else { return report("\(call): the clock of a store never goes back", at: location) }
             guard !bench.advance(by: duration), bench.stop == nil else { return }
             report("\(call): more than a million things are due on the way; advance in smaller steps", at: location)
         }

@@ -156,8 +156,9 @@ public final class TestStore<P: Program> {
         as name: String, at location: SourceLocation = #_sourceLocation, _ body: () throws(Failure) -> Void
     ) throws(Failure) {
         guard let key = KeyName(name) else { return report("sending(as:): “\(name)” is no name of a key", at: location) }
+        let former = bench.sender
         bench.sit(as: key)
-        defer { bench.sit(as: nil) }
+        defer { bench.sit(as: former) }
         try body()
     }
 

@@ -189,7 +189,8 @@ struct Explorer {
     }
 
     private mutating func keepStates(through target: Int, _ past: any FollowedPast, isEnough: () -> Bool) throws {
-        if passed == 0 { passed = max(checkpoints.turns.last ?? 0, past.span.known.lowerBound) }
+        // What was trimmed meanwhile is passed over.
+        passed = max(passed == 0 ? checkpoints.turns.last ?? 0 : passed, past.span.known.lowerBound)
         if blocked.keys.contains(where: { $0 > passed && $0 <= target }) {
             // The snapshot behind it.
             passed = target

@@ -51,7 +51,7 @@ final class ExplorerLoop: @unchecked Sendable {
 
     /// Until standard input ends.
     func run() async throws {
-        inbox.open { [request] in
+        try inbox.open { [request] in
             // The program's code may never come back. What is left of the folder is in that for temporary files.
             try? FileManager.default.removeItem(atPath: request.folder)
             _exit(0)

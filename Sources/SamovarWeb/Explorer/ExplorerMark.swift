@@ -42,10 +42,9 @@ final class ExplorerMark: @unchecked Sendable {
         guard descriptor >= 0 else { throw Self.failure(file) }
         defer { close(descriptor) }
         // A page without room behind it would end the process that writes to it.
-        if lseek(descriptor, 0, SEEK_END) < off_t(Self.byteCount),
-            pwrite(descriptor, [UInt8](repeating: 0, count: Self.byteCount), Self.byteCount, 0) != Self.byteCount
-        {
-            throw Self.failure(file)
+        if lseek(descriptor, 0, SEEK_END) < off_t(Self.byteCount) {
+            lseek(descriptor, 0, SEEK_SET)
+            if writeAll([UInt8](repeating: 0, count: Self.byteCount), to: descriptor) != nil { throw Self.failure(file) }
         }
         self.init(try Self.map(descriptor, MAP_SHARED, file))
     }

@@ -37,11 +37,9 @@ enum ExplorerRequest: Equatable {
         guard let ask = value.text("ask") else { throw ExplorerError("a request has `ask`") }
         switch ask {
         case "turns":
-            let count = value.number("count") ?? 100
-            let place: Place =
-                if let turn = value.number("before") { .before(turn) } else if let turn = value.number("after") {
-                    .after(turn)
-                } else { .newest }
+            let count = try value.wholeNumber("count") ?? 100
+            let (before, after) = (try value.wholeNumber("before"), try value.wholeNumber("after"))
+            let place: Place = before.map(Place.before) ?? after.map(Place.after) ?? .newest
             self = .turns(place, count: min(max(count, 1), Self.maximumRows), try TurnFilter(value))
         case "turn": self = .turn(try value.turn("turn"))
         case "causes": self = .causes(of: try value.turn("turn"))
@@ -53,7 +51,7 @@ enum ExplorerRequest: Equatable {
             } catch {
                 throw ExplorerError("\(error)")
             }
-            self = .state(try value.turn("turn"), path, from: max(0, value.number("from") ?? 0))
+            self = .state(try value.turn("turn"), path, from: max(0, try value.wholeNumber("from") ?? 0))
         case "density": self = .density
         default: throw ExplorerError("nothing is known of “\(TurnText.shortened(ask))”")
         }
@@ -83,7 +81,7 @@ extension TurnFilter {
             }
             self.source = source
         }
-        root = value.number("root")
+        root = try value.wholeNumber("root")
         if let text = value.text("text"), !text.isEmpty {
             guard text.utf8.count <= ExplorerRequest.maximumTextBytes else { throw ExplorerError("the text is too long") }
             self.text = text
@@ -98,6 +96,15 @@ extension MessagePackValue {
 
     func number(_ name: String) -> Int? {
         if case .int(let number)? = self[name] { Int(exactly: number) } else { nil }
+    }
+
+    /// Nil if there is none: a filter that cannot be read must not be taken for no filter.
+    fileprivate func wholeNumber(_ name: String) throws(ExplorerError) -> Int? {
+        guard let value = self[name] else { return nil }
+        guard case .int(let number) = value, let number = Int(exactly: number) else {
+            throw ExplorerError("`\(name)` is a whole number")
+        }
+        return number
     }
 
     fileprivate func turn(_ name: String) throws(ExplorerError) -> Int {

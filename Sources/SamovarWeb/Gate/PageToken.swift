@@ -24,10 +24,9 @@ enum PageToken {
         if descriptor < 0, errno == EEXIST, let token = try read(file) { return token }
         guard descriptor >= 0 else { throw PageError("cannot keep the token in \(file): \(String(cString: strerror(errno)))") }
         defer { close(descriptor) }
-        let bytes = Array("\(token)\n".utf8)
-        guard write(descriptor, bytes, bytes.count) == bytes.count else {
+        if let error = writeAll(Array("\(token)\n".utf8), to: descriptor) {
             unlink(file)
-            throw PageError("cannot keep the token in \(file): \(String(cString: strerror(errno)))")
+            throw PageError("cannot keep the token in \(file): \(String(cString: strerror(error)))")
         }
         return token
     }

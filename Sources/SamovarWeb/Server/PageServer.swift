@@ -37,13 +37,16 @@ struct PageServer: Sendable {
         }
     }
 
+    /// How long an answer may take, in seconds. An input waits for its store, and what FlyingFox gives up is lost: the person would send it again.
+    private static let answerTime: TimeInterval = 86_400
+
     /// FlyingFox ends with the first connection for which there is no descriptor. Whoever has taken them all loses them, and all goes on.
     private func serve(_ handler: PageHandler, _ gate: RequestGate) async throws {
         var isFirst = true
         while !Task.isCancelled {
             let server = HTTPServer(
                 config: .init(
-                    address: try sockaddr_in.inet(ip4: "127.0.0.1", port: gate.port), timeout: 30,
+                    address: try sockaddr_in.inet(ip4: "127.0.0.1", port: gate.port), timeout: Self.answerTime,
                     sharedRequestReplaySize: RequestGate.bodyBytes, logger: .disabled), handler: handler)
             do {
                 try await withThrowingTaskGroup(of: Void.self) { [isFirst, request] group in

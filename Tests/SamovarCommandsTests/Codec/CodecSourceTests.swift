@@ -20,7 +20,9 @@ import Testing
                 "Orders.BySize: counts: its keys are neither strings nor integers",
                 "Orders.Crossed: one is not the property of that name",
                 "Orders.Crossing: from of pair is not the value of that name",
+                "Orders.Described: its own description hides whether lit is the name of a case",
                 "Orders.Fixed: it does not encode its properties under their names",
+                "Orders.Lone: to of pair is not the value of that name",
                 "Orders.Long: aNameOfMoreThanThirtyOneBytesIsTooLong has more than 31 bytes",
                 "Orders.Object: it is a class",
                 "Orders.Odd: it encodes itself as another value",
@@ -30,6 +32,7 @@ import Testing
                 "Orders.Text: it encodes itself as another value",
                 "Orders.Tree: _0: Orders.Tree stays with Codable: it is inside itself",
                 "Orders.Twice: number: it is optional twice",
+                "Orders.Unnamed: text of named is not the value of that name",
                 "Orders.ViewState: box: Orders.Box<Swift.Int> stays with Codable: it is generic",
             ])
     }

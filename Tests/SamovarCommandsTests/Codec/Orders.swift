@@ -60,6 +60,11 @@ enum Orders: Program {
         var swapped: Swapped
         var crossed: Crossed
         var crossing: Crossing
+        var described: Described
+        var lone: Lone
+        var unnamed: Unnamed
+        /// It would get code.
+        var labelled: Labelled
     }
 
     struct Percent: Portable {
@@ -130,6 +135,27 @@ enum Orders: Program {
         private enum PairCodingKeys: String, CodingKey { case from = "to", to = "from" }
     }
 
+    enum Described: Portable, CustomStringConvertible {
+        case on, off
+        private enum CodingKeys: String, CodingKey { case on = "lit", off }
+        var description: String { "a switch" }
+    }
+
+    enum Lone: Portable {
+        case pair(from: Size)
+        private enum PairCodingKeys: String, CodingKey { case from = "to" }
+    }
+
+    enum Unnamed: Portable {
+        case named(String)
+        private enum NamedCodingKeys: String, CodingKey { case _0 = "text" }
+    }
+
+    enum Labelled: Portable, CustomStringConvertible {
+        case at(level: Level), off
+        var description: String { if case .at(let level) = self { "at \(level)" } else { "off" } }
+    }
+
     struct Long: Portable { var aNameOfMoreThanThirtyOneBytesIsTooLong = 1 }
 
     final class Object: Portable {
@@ -149,6 +175,7 @@ enum Orders: Program {
         ViewState(
             percent: Percent(value: 1), renamed: Renamed(), tree: .leaf, fixed: Fixed(), box: Box(content: 1), bySize: BySize(),
             text: Text(), twice: Twice(), long: Long(), object: Object(number: 1), odd: Odd(),
-            swapped: .one(1), crossed: Crossed(), crossing: .pair(from: .small, to: .large))
+            swapped: .one(1), crossed: Crossed(), crossing: .pair(from: .small, to: .large),
+            described: .on, lone: .pair(from: .small), unnamed: .named("a"), labelled: .off)
     }
 }

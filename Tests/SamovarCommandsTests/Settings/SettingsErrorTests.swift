@@ -2,9 +2,13 @@ import Testing
 
 @testable import SamovarCommands
 
+private let queueList = "a list of queues, each NAME, or NAME=4 for at most 4 of its jobs at once"
+private let capabilityList = "a list of 1 to 64 names of at most 128 bytes"
+private let longName = String(repeating: "a", count: 129)
+
 @Suite struct SettingsErrorTests {
     @Test(arguments: [
-        ("slots", "0", "--slots is \"0\"; expected an integer from 1 to 1024"),
+        ("slots", "0", "--slots is \"0\"; expected an integer from 1 to 65536"),
         ("readAhead", "-1", "--read-ahead is \"-1\"; expected an integer from 0 to 65536"),
         (
             "log.level", "loud",
@@ -25,7 +29,13 @@ import Testing
             "SAMOVAR_STORE_WAITERS", "99999999999999999999",
             "SAMOVAR_STORE_WAITERS is \"99999999999999999999\"; expected an integer from 1 to 1000000"
         ),
-        ("SAMOVAR_QUEUES", "a,,b", "SAMOVAR_QUEUES is [\"a\", \"\", \"b\"]; expected a list of at least one name"),
+        ("SAMOVAR_SLOTS", "65537", "SAMOVAR_SLOTS is \"65537\"; expected an integer from 1 to 65536"),
+        ("SAMOVAR_QUEUES", "a,,b", "SAMOVAR_QUEUES is [\"a\", \"\", \"b\"]; expected \(queueList)"),
+        ("SAMOVAR_QUEUES", "a,b=0", "SAMOVAR_QUEUES is [\"a\", \"b=0\"]; expected \(queueList)"),
+        ("SAMOVAR_QUEUES", "=4", "SAMOVAR_QUEUES is [\"=4\"]; expected \(queueList)"),
+        (
+            "SAMOVAR_CAPABILITIES", longName, "SAMOVAR_CAPABILITIES is [\"\(longName.prefix(78))…]; expected \(capabilityList)"
+        ),
     ])
     func `A variable that does not fit`(_ name: String, _ text: String, _ expected: String) {
         #expect(message(environment: [name: text]) == expected)
@@ -45,22 +55,23 @@ import Testing
             store.feedReaders, store.snapshotMebibytes, store.snapshotTurns, store.drainSeconds, store.waiters, store.goodbyeSeconds
             """
         ),
-        ("slots: many", "\"slots\" in FILE, line 1 is \"many\"; expected an integer from 1 to 1024"),
-        ("slots: true", "\"slots\" in FILE, line 1 is \"true\"; expected an integer from 1 to 1024"),
-        ("slots: 1.0", "\"slots\" in FILE, line 1 is \"1.0\"; expected an integer from 1 to 1024"),
-        ("slots: [1]", "\"slots\" in FILE, line 1 is a list; expected an integer from 1 to 1024"),
+        ("slots: many", "\"slots\" in FILE, line 1 is \"many\"; expected an integer from 1 to 65536"),
+        ("slots: true", "\"slots\" in FILE, line 1 is \"true\"; expected an integer from 1 to 65536"),
+        ("slots: 1.0", "\"slots\" in FILE, line 1 is \"1.0\"; expected an integer from 1 to 65536"),
+        ("slots: [1]", "\"slots\" in FILE, line 1 is a list; expected an integer from 1 to 65536"),
         ("slots: {a: 1}", "unknown key \"slots.a\" in FILE, line 1; did you mean \"slots\"?"),
-        ("slots:", "\"slots\" in FILE, line 1 has no value; expected an integer from 1 to 1024"),
+        ("slots:", "\"slots\" in FILE, line 1 has no value; expected an integer from 1 to 65536"),
         ("data: ~", "\"data\" in FILE, line 1 has no value; expected the path of a folder"),
         ("data: ''", "\"data\" in FILE, line 1 is \"\"; expected the path of a folder"),
         // In base 60, which makes a reader of YAML integers overflow.
         (
             "slots: 90000000000000000:0:0:0",
-            "\"slots\" in FILE, line 1 is \"90000000000000000:0:0:0\"; expected an integer from 1 to 1024"
+            "\"slots\" in FILE, line 1 is \"90000000000000000:0:0:0\"; expected an integer from 1 to 65536"
         ),
-        ("queues: mail", "\"queues\" in FILE, line 1 is one text; expected a list of at least one name"),
-        ("capabilities: []", "\"capabilities\" in FILE, line 1 is []; expected a list of at least one name"),
-        ("queues: []", "\"queues\" in FILE, line 1 is []; expected a list of at least one name"),
+        ("queues: mail", "\"queues\" in FILE, line 1 is one text; expected \(queueList)"),
+        ("queues: [mail=65537]", "\"queues\" in FILE, line 1 is [\"mail=65537\"]; expected \(queueList)"),
+        ("capabilities: []", "\"capabilities\" in FILE, line 1 is []; expected \(capabilityList)"),
+        ("queues: []", "\"queues\" in FILE, line 1 is []; expected \(queueList)"),
         ("queues: [{a: 1}]", "\"queues\" in FILE, line 1 has a list or keys inside a list; expected texts there"),
         ("slots: 1\nslots: 2", "FILE is no YAML: \"slots\" occurs twice (line 1)"),
         ("store.window: 1\nstore: {window: 2}", "\"store.window\" in FILE, line 2 was set before"),
@@ -83,7 +94,7 @@ import Testing
     @Test func `A line of the file is checked though a flag wins`() throws {
         let file = try TemporaryFile("slots: many")
         let message = message(flags: ["slots": "4"], file: file.path)
-        #expect(message == "\"slots\" in \(file.path), line 1 is \"many\"; expected an integer from 1 to 1024")
+        #expect(message == "\"slots\" in \(file.path), line 1 is \"many\"; expected an integer from 1 to 65536")
     }
 
     private func message(flags: [String: String] = [:], file: String? = nil, environment: [String: String] = [:]) -> String {

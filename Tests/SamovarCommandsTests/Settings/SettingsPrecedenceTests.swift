@@ -94,6 +94,14 @@ import Testing
         #expect(settings == expected)
     }
 
+    @Test func `As many slots as a worker may have, and limits of queues, come from any source`() throws {
+        let file = try TemporaryFile("slots: 65536\nqueues: [default, http=4]\n")
+        let fromFile = try ProcessSettings.read(flags: [:], configFile: file.path, environment: [:])
+        let variables = ["SAMOVAR_SLOTS": "65536", "SAMOVAR_QUEUES": "default,http=4"]
+        let fromVariables = try ProcessSettings.read(flags: [:], configFile: nil, environment: variables)
+        #expect(fromFile == fromVariables && fromFile.slots == 65_536 && fromFile.queues == ["default", "http=4"])
+    }
+
     @Test func `An empty variable is not set`() throws {
         let settings = try ProcessSettings.read(flags: [:], configFile: nil, environment: ["SAMOVAR_SLOTS": "", "SAMOVAR_X": ""])
         #expect(settings == ProcessSettings())

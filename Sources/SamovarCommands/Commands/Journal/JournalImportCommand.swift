@@ -21,8 +21,16 @@ struct JournalImportCommand<Types: ProgramTypes>: AsyncParsableCommand {
     func run() async throws {
         let target = try options.settings().journal(for: Types.self)
         let done = try await JournalImport.run(try location(of: source, for: target), into: target, moves: move)
-        let verb = move ? "Moved" : "Restored"
-        printData("\(verb) the turns up to \(done.last) in \(target) as timeline \(done.timeline).")
+        if done.wasResumed {
+            printData(
+                """
+                Ended a replacement of the journal that was cut short: \(target) has the turns up to \(done.last), as timeline \
+                \(done.timeline). Nothing else was read: if this was to be another import, run it again.
+                """)
+        } else {
+            let verb = move ? "Moved" : "Restored"
+            printData("\(verb) the turns up to \(done.last) in \(target) as timeline \(done.timeline).")
+        }
         if let archive = done.archive { printData("The journal that was there is in \(archive).") }
     }
 

@@ -43,10 +43,10 @@ struct JournalSalvageCommand<Types: ProgramTypes>: AsyncParsableCommand {
         let (kept, witnessed, readable) = (salvage.kept, salvage.witnessed, salvage.readable)
         let timeline = salvage.isWhole ? "the same timeline" : "a new timeline"
         if let rest = salvage.rest {
+            let records = rest.first > kept ? "" : ", and the records of \(turnsText(rest.first, kept))"
             lines.append(
                 """
-                Kept: the state after turn \(rest.snapshot), which is a snapshot, and the records of \(turnsText(rest.first, kept)), as \
-                \(timeline).
+                Kept: the state after turn \(rest.snapshot), which is a snapshot\(records), as \(timeline).
                 Not kept: the records of the turns before. What came of them is in the snapshot; what can be read of them stays in the archive.
                 """)
             if salvage.isWhole { return lines.joined(separator: "\n") }

@@ -1,25 +1,26 @@
-import Foundation
+package import Foundation
+import SamovarHost
 
 /// Lines of standard input, one of which waits to be taken: who asks waits for the answer before the next one.
 ///
 /// `@unchecked`: all that changes is behind the condition.
-final class LineInbox: @unchecked Sendable {
+package final class LineInbox: @unchecked Sendable {
     private let condition = NSCondition()
     private var line: String?
     private var isClosed = false
 
+    package init() {}
+
     /// Reads on a thread of its own; `end` is called there when nothing more comes.
-    func open(end: @escaping @Sendable () -> Void) {
-        let thread = Thread { [self] in
-            while let line = readLine() { put(line) }
+    package func open(end: @escaping @Sendable () -> Void) throws {
+        try startThread("samovar-requests") { [self] in
+            readLines { put(String(decoding: $0, as: UTF8.self)) }
             condition.withLock {
                 isClosed = true
                 condition.broadcast()
             }
             end()
         }
-        thread.name = "samovar-requests"
-        thread.start()
     }
 
     private func put(_ next: String) {
@@ -33,7 +34,7 @@ final class LineInbox: @unchecked Sendable {
     /// Waits so long that there is a line; it stays. Nil waits for ever.
     ///
     /// - Returns: nil if there is none, or none comes any more.
-    func peek(wait: TimeInterval?) -> String? {
+    package func peek(wait: TimeInterval?) -> String? {
         condition.withLock {
             let end = wait.map { Date(timeIntervalSinceNow: $0) }
             while line == nil, !isClosed {
@@ -48,12 +49,12 @@ final class LineInbox: @unchecked Sendable {
     }
 
     /// The line that was looked at is done with.
-    func drop() {
+    package func drop() {
         condition.withLock {
             line = nil
             condition.broadcast()
         }
     }
 
-    var isAtEnd: Bool { condition.withLock { isClosed && line == nil } }
+    package var isAtEnd: Bool { condition.withLock { isClosed && line == nil } }
 }

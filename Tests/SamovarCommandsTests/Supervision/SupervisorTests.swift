@@ -1,0 +1,111 @@
+import Foundation
+import Logging
+import ProcessSupport
+import SamovarText
+import Subprocess
+import Testing
+
+@testable import SamovarCommands
+
+/// What the ends of stores and workers mean for the others. Shells stand for both.
+struct SupervisorTests {
+    /// Ends with its lifeline, as a store does.
+    private static let serving = "cat > /dev/null"
+
+    /// As every command does: what is written to a child that has just ended is an error, and not the end of all tests.
+    init() { signal(SIGPIPE, SIG_IGN) }
+
+    private func supervisor(_ stores: String..., worker: String? = nil) -> Supervisor {
+        Supervisor(
+            Supervisor.Plan(
+                executable: .name("sh"), storeArguments: stores.map { ["-c", $0] },
+                workerArguments: worker.map { ["-c", $0] } ?? [], workers: worker == nil ? 0 : 1),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    @Test(arguments: [65, 70]) func `A store that ends for good leaves the other one alone`(_ code: Int32) async throws {
+        let scratch = try Scratch()
+        let sign = scratch.folder("sign")
+        let supervisor = supervisor(Self.serving, "while [ ! -e \(sign) ]; do sleep 0.01; done; exit \(code)")
+        async let end: Void = supervisor.run()
+        try await eventually("both run") { supervisor.children.map(\.role) == [.store(0), .store(1)] }
+        try scratch.write("", to: "sign")
+        try await eventually("one runs") { supervisor.children.map(\.role) == [.store(0)] }
+        await supervisor.end()
+        try await end
+    }
+
+    @Test func `Where no store can run, the whole ends as the last one did`() async throws {
+        let error = await #expect(throws: CommandFailure.self) { try await supervisor("exit 65", "exit 65").run() }
+        #expect(error?.code == .badData)
+    }
+
+    @Test func `A mistake in the settings, which all stores have, ends the whole`() async throws {
+        let error = await #expect(throws: CommandFailure.self) { try await supervisor(Self.serving, "exit 78").run() }
+        #expect(error?.code == .configuration)
+    }
+
+    @Test func `A store that finds its folder in use when it is started again is tried until it serves`() async throws {
+        let scratch = try Scratch()
+        let starts = scratch.folder("starts")
+        let supervisor = supervisor(
+            "echo start >> \(starts); case $(grep -c start \(starts)) in 1) exit 1;; 2) exit 75;; *) \(Self.serving);; esac")
+        async let end: Void = supervisor.run()
+        try await eventually("it is started a third time") {
+            FileManager.default.contents(atPath: starts) == Data("start\nstart\nstart\n".utf8)
+        }
+        await supervisor.end()
+        try await end
+    }
+
+    @Test func `A folder that is in use at the first start ends the whole`() async throws {
+        let error = await #expect(throws: CommandFailure.self) { try await supervisor("exit 75").run() }
+        #expect(error?.code == .tryLater)
+    }
+
+    @Test func `A store that starts later is told which workers have ended`() async throws {
+        let scratch = try Scratch()
+        let sign = scratch.folder("sign")
+        let news = scratch.folder("news")
+        // The first store has its successor started once it was told itself.
+        let store = "read word id code; [ -e \(sign) ] && echo \"$word $code\" > \(news) && \(Self.serving); echo > \(sign); exit 1"
+        let supervisor = supervisor(store, worker: "[ -e \(sign) ] && \(Self.serving); exit 3")
+        async let end: Void = supervisor.run()
+        try await eventually("the second store is told") {
+            FileManager.default.contents(atPath: news) == Data("gone exit code 3\n".utf8)
+        }
+        await supervisor.end()
+        try await end
+    }
+
+    #if os(Linux)
+    @Test func `A store that does not read its lifeline keeps no worker from being started again`() async throws {
+        let scratch = try Scratch()
+        let sign = scratch.folder("sign")
+        let starts = scratch.folder("starts")
+        let supervisor = supervisor(
+            "exec sleep 600", worker: "echo start >> \(starts); while [ ! -e \(sign) ]; do sleep 0.01; done; exit 1")
+        async let end: Void = supervisor.run()
+        let store = try await eventually("both run") {
+            supervisor.children.map(\.role) == [.store(0), .worker(0)] ? supervisor.children.first?.process : nil
+        }
+        try fillInput(of: store)
+        try scratch.write("", to: "sign")
+        try await eventually("the worker is started twice more") {
+            FileManager.default.contents(atPath: starts)?.starts(with: Data("start\nstart\nstart\n".utf8)) == true
+        }
+        supervisor.killAll()
+        try await end
+    }
+
+    /// Leaves no room in the pipe that is its standard input.
+    private func fillInput(of process: Int32) throws {
+        let pipe = open("/proc/\(process)/fd/0", O_WRONLY | O_NONBLOCK)
+        try #require(pipe >= 0)
+        defer { close(pipe) }
+        let bytes = [UInt8](repeating: 0, count: 4_096)
+        while write(pipe, bytes, bytes.count) > 0 {}
+        #expect(errno == EAGAIN)
+    }
+    #endif
+}

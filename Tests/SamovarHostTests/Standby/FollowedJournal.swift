@@ -1,0 +1,96 @@
+import Journal
+import JournalChain
+import SamovarCore
+import Synchronization
+
+/// A journal that another store has, as a standby sees it.
+final class FollowedJournal: SharedJournal {
+    /// What reading on finds.
+    private let trouble: JournalError
+
+    let identity = UniqueID(high: 1, low: 2)
+    let first = 1
+    let last = 0
+    let epoch = 1
+    let witnessed = 0
+    let isWitnessed = true
+    let hasSoundFacts = true
+    let warnings: [String] = []
+    let findings: [JournalError] = []
+
+    init(trouble: JournalError) {
+        self.trouble = trouble
+    }
+
+    var end: BatchChain { BatchChain() }
+
+    func refresh() throws(JournalError) { throw trouble }
+
+    /// Its timeline was begun.
+    func fact(_ name: String) throws(JournalError) -> [UInt8]? {
+        name == "timeline" ? [UInt8](repeating: 1, count: 16) : nil
+    }
+
+    func facts() throws(JournalError) -> [(name: String, value: [UInt8])] { [] }
+    func chain(behind turn: Int?) throws(JournalError) -> BatchChain { BatchChain() }
+    func examine(behind turn: Int?, _ body: (Batch) throws -> Void) throws -> JournalError? { nil }
+    func read(from turn: Int, _ body: (Batch) throws -> Void) throws {}
+    func snapshots() throws(JournalError) -> [Int] { [] }
+
+    func snapshot(at turn: Int) throws(JournalError) -> Snapshot { throw JournalError(.missing, "There is none.") }
+
+    func mark(in page: UnsafeMutableRawPointer?) {}
+    func close() throws(JournalError) {}
+
+    // MARK: What only an owner does
+
+    private static let foreign = JournalError(.fenced, "Another store has the journal.")
+
+    func beginWriting(beyond number: Int) throws(JournalError) -> Int { throw Self.foreign }
+    func append(_ batch: Batch) throws(JournalError) { throw Self.foreign }
+    func save(_ snapshot: Snapshot) throws(JournalError) { throw Self.foreign }
+    func record(_ value: [UInt8], as name: String) throws(JournalError) { throw Self.foreign }
+    func trim(through turn: Int) throws(JournalError) -> Bool { throw Self.foreign }
+}
+
+/// Where such a journal is.
+struct FollowedPlace: FencedJournalPlace {
+    let journal: FollowedJournal
+
+    var description: String { "followed" }
+
+    private static let unused = JournalError(.misuse, "A standby has no use for that.")
+
+    func open(_ access: SharedAccess) throws(JournalError) -> any SharedJournal { journal }
+    func create(for role: String?) throws(JournalError) -> Bool { throw Self.unused }
+    func requireIdle() throws(JournalError) { throw Self.unused }
+    func archive() throws(JournalError) -> String { throw Self.unused }
+
+    func lease(of journal: any SharedJournal, address: String) throws(JournalError) -> any JournalLease { throw Self.unused }
+
+    func draft(
+        from source: any StoredJournal, as identity: DraftIdentity, behind turn: Int?
+    ) throws(JournalError) -> any JournalDraft { throw Self.unused }
+}
+
+/// What the place of such a journal says of its owner, and whether that is asked for the journal.
+final class FollowedLease: JournalLease {
+    private let owner: JournalOwner
+    private let asked = Mutex<[Bool]>([])
+
+    init(_ owner: JournalOwner) {
+        self.owner = owner
+    }
+
+    /// Wishes and their ends, in order.
+    var wishes: [Bool] { asked.withLock { $0 } }
+
+    let hasEnded = false
+
+    func look() throws(JournalError) -> JournalOwner { owner }
+    func renew(for duration: Duration) throws(JournalError) -> JournalOwner { owner }
+    func want(from epoch: Int) throws(JournalError) { asked.withLock { $0.append(true) } }
+    func withdraw() throws(JournalError) { asked.withLock { $0.append(false) } }
+    func durability() throws(JournalError) -> Durability { .none }
+    func release() throws(JournalError) {}
+}

@@ -1,0 +1,372 @@
+import Foundation
+import Logging
+import ProcessSupport
+import SamovarCore
+import SamovarPeers
+import SamovarWire
+import Synchronization
+import Testing
+import ZeroMQ
+
+@testable import SamovarHost
+
+private struct Gong: OpenProgram {
+    struct State: Portable {}
+    enum Message: Portable { case strike }
+
+    static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Gong> { .state(State()) }
+    static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Gong> { .none }
+}
+
+private final class Watcher: Sendable {
+    private let heard = Mutex<[StoreClient.ViewEvent]>([])
+
+    var events: [StoreClient.ViewEvent] { heard.withLock { $0 } }
+
+    /// Until the client ends, or `isDone`.
+    func follow(_ client: StoreClient, until isDone: @Sendable (StoreClient.ViewEvent) -> Bool = { _ in false }) async {
+        for await event in client.views() {
+            heard.withLock { $0.append(event) }
+            if isDone(event) { return }
+        }
+    }
+}
+
+extension StoreClient.ViewEvent {
+    fileprivate var isView: Bool { if case .view = self { true } else { false } }
+}
+
+/// What who waits for a client is told, whatever becomes of the store and of the client.
+@Suite struct StoreClientTests {
+    private let logger = Logger(label: "test")
+    private let store: StoreDouble
+
+    init() throws { store = try StoreDouble(try Context()) }
+
+    private func access() throws -> StoreAccess { try StoreAccess("ipc://\(store.folder)") }
+
+    @Test func `An input whose effects nobody can tell of was applied all the same, and its receipt says so`() async throws {
+        store.answers = { frame in
+            guard case .send(let inputs, _) = frame else { return [] }
+            return [.receipt(inputs.map { Outcome(sequence: $0.sequence, turn: 5, verdict: .applied) }, credit: 9)]
+        }
+        let connector = try Connector(Gong.self, at: try access(), logger: logger)
+        let run = Task { try await connector.run() }
+        let receipt = Task { await connector.send(.strike, wait: .settled) }
+        try await eventually("it asks for the effects") {
+            try store.work()
+            return store.heard.contains { $0.kind == .settle }
+        }
+        connector.close()
+        #expect(await receipt.value == .unsettled(turn: 5, reason: "the client left before the answer came"))
+        try await run.value
+    }
+
+    @Test func `Of the effects of an input nobody can tell once the store has another timeline`() async throws {
+        store.answers = { frame in
+            switch frame {
+            case .send(let inputs, _):
+                [.receipt(inputs.map { Outcome(sequence: $0.sequence, turn: 5, verdict: .applied) }, credit: 9)]
+            case .viewRequest: [.view(instance: .main, turn: 7, bytes: [7])]
+            case .settle(let turn): [.settled(turn: turn, dead: ["of another"])]
+            default: []
+            }
+        }
+        let client = try StoreClient(at: try access(), logger: logger)
+        let run = Task { try await client.run() }
+        defer { client.close() }
+        let results = Mutex<[StoreClient.Result]>([])
+        let send = Task {
+            let result = await client.send([1])
+            results.withLock { $0.append(result) }
+        }
+        try await eventually("it is applied") {
+            try store.work()
+            return results.withLock { !$0.isEmpty }
+        }
+        await send.value
+        let result = results.withLock { $0.first }
+        guard case .answered(let outcome)? = result else {
+            Issue.record("\(String(describing: result))")
+            return
+        }
+        try store.goodbye()
+        store.timeline = Timeline(high: 8, low: 8)
+        let views = Mutex<[StoreClient.View?]>([])
+        let looking = Task {
+            let view = await client.view()
+            views.withLock { $0.append(view) }
+        }
+        try await eventually("the client knows the other timeline") {
+            try store.work()
+            return views.withLock { !$0.isEmpty }
+        }
+        await looking.value
+        #expect(views.withLock { $0 } == [StoreClient.View(timeline: store.timeline, turn: 7, bytes: [7])])
+        let settlements = Mutex<[StoreClient.Settlement]>([])
+        let waiting = Task {
+            let settlement = await client.settle(outcome)
+            settlements.withLock { $0.append(settlement) }
+        }
+        try await eventually("it is told") {
+            try store.work()
+            return settlements.withLock { !$0.isEmpty }
+        }
+        await waiting.value
+        #expect(settlements.withLock { $0 } == [.unknown("the store has another journal now")])
+        #expect(!store.heard.contains { $0.kind == .settle })
+        client.close()
+        try await run.value
+    }
+
+    @Test func `A reader that has missed many signs of life finds the newest view, and what came last`() async throws {
+        let client = try StoreClient(at: try access(), logger: logger)
+        let view = StoreClient.View(timeline: .zero, turn: 7, bytes: [0xc0])
+        var events = client.views().makeAsyncIterator()
+        let told: [StoreClient.ViewEvent] = [.view(view)] + Array(repeating: .idle(turn: 7), count: 20) + [.stale]
+        for case .watch(let watcher) in client.mailbox.takeAll() {
+            for event in told { #expect(watcher.tell(event, newest: view)) }
+            watcher.finish()
+        }
+        let first = await events.next()
+        #expect(first == .view(view))
+        let second = await events.next()
+        #expect(second == .stale)
+    }
+
+    @Test func `A request beyond those that may be open waits for the answer to another`() async throws {
+        let limit = ClientMachine.Settings.standard.requests
+        let turns = 1...limit + 100
+        let client = try StoreClient(at: try access(), logger: logger)
+        let run = Task { try await client.run() }
+        defer { client.close() }
+        let answers = Mutex<[StoreClient.Settlement]>([])
+        let waiting = Task {
+            await withTaskGroup(of: StoreClient.Settlement.self) { group in
+                for turn in turns { group.addTask { await client.settle(turn) } }
+                for await answer in group { answers.withLock { $0.append(answer) } }
+            }
+        }
+        var asked: Set<Int> = []
+        try await eventually("all that may be open are asked for") {
+            try store.work(publishes: false)
+            for case .settle(let turn) in store.heard { asked.insert(turn) }
+            return asked.count == limit
+        }
+        store.answers = { frame in if case .settle(let turn) = frame { [.settled(turn: turn, dead: [])] } else { [] } }
+        let open = Array(asked)
+        var told = 0
+        try await eventually("all are answered") {
+            // Some at a time, and again what a full socket has dropped.
+            for turn in open[told..<min(told + 200, limit)] { try store.tell(.settled(turn: turn, dead: [])) }
+            told = told + 200 < limit ? told + 200 : 0
+            try store.work(publishes: false)
+            return answers.withLock { $0.count } == turns.count
+        }
+        await waiting.value
+        #expect(answers.withLock { $0.allSatisfy { $0 == .settled(dead: []) } })
+        client.close()
+        try await run.value
+    }
+
+    /// From now on, a write to this file fails as on a full disk for who has it open.
+    private static func fill(_ file: String) {
+        let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+        defer { close(full) }
+        let folder = "/proc/self/fd"
+        // What cannot be listed or read has been closed meanwhile.
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")
+            if target == file, let number = CInt(name) { dup2(full, number) }
+        }
+    }
+
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
+    func `Whoever waits for a client is told of its end when its outbox cannot be written`() async throws {
+        let scratch = try Scratch()
+        let outbox = scratch.folder("outbox")
+        let client = try StoreClient(at: try access(), outbox: outbox, logger: logger)
+        // All that is handed over here is taken at once: one that is too large, and so is answered there, and then the others.
+        let tooLarge = [UInt8](repeating: 0, count: ClientMachine.Settings.standard.inputBytes + 1)
+        client.mailbox.post(.send(tooLarge, .main, isSeenAtOnce: true) { _ in Self.fill(outbox) })
+        let inputs = [client.submit([1]), client.submit([2])]
+        let views = client.views()
+        let results = Mutex<[StoreClient.Result]>([])
+        let hasEnded = Mutex(false)
+        let waiting = Task {
+            for input in inputs {
+                let result = await input.result()
+                results.withLock { $0.append(result) }
+            }
+            for await _ in views {}
+            hasEnded.withLock { $0 = true }
+        }
+        defer { waiting.cancel() }
+        await #expect(throws: OutboxError.self) { try await client.run() }
+        try await eventually("all are told") { hasEnded.withLock { $0 } }
+        #expect(
+            results.withLock { $0 } == [
+                .unknown("the client has ended"), .rejected("it was not sent, for the client has ended"),
+            ])
+    }
+
+    @Test func `With the last who watches the subscription ends, and who watches next has the view of then`() async throws {
+        let client = try StoreClient(at: try access(), logger: logger)
+        let run = Task { try await client.run() }
+        defer { client.close() }
+        let watchers = [Watcher(), Watcher()]
+        let watching = Task {
+            await withTaskGroup(of: Void.self) { group in
+                for watcher in watchers { group.addTask { await watcher.follow(client, until: \.isView) } }
+            }
+        }
+        try await eventually("both have seen a view") {
+            store.turn += 1
+            try store.work()
+            return store.isWatched && watchers.allSatisfy { $0.events.contains(where: \.isView) }
+        }
+        await watching.value
+        try await eventually("there is no subscription") {
+            store.turn += 1
+            try store.work()
+            return !store.isWatched
+        }
+        let turn = store.turn
+        let next = Watcher()
+        let watch = Task { await next.follow(client) }
+        try await eventually("the next one has the view of then") {
+            try store.work()
+            return next.events.contains(where: \.isView)
+        }
+        let view = StoreClient.View(timeline: store.timeline, turn: turn, bytes: [UInt8(truncatingIfNeeded: turn)])
+        #expect(next.events.first(where: \.isView) == .view(view))
+        client.close()
+        try await run.value
+        await watch.value
+    }
+
+    @Test func `A view that is waited for may be any in another timeline`() async throws {
+        let client = try StoreClient(at: try access(), logger: logger)
+        let run = Task { try await client.run() }
+        defer { client.close() }
+        let views = Mutex<[StoreClient.View?]>([])
+        let waiting = Task {
+            let view = await client.view(atLeast: 900)
+            views.withLock { $0.append(view) }
+        }
+        try await eventually("it is asked for") {
+            try store.work()
+            return store.heard.contains(.viewRequest(instance: .main, atLeast: 900))
+        }
+        try store.goodbye()
+        store.timeline = Timeline(high: 8, low: 8)
+        store.answers = { frame in
+            if case .viewRequest = frame { [.view(instance: .main, turn: 3, bytes: [3])] } else { [] }
+        }
+        try await eventually("it is there") {
+            try store.work()
+            return views.withLock { !$0.isEmpty }
+        }
+        await waiting.value
+        #expect(views.withLock { $0 } == [StoreClient.View(timeline: store.timeline, turn: 3, bytes: [3])])
+        client.close()
+        try await run.value
+    }
+
+    @Test func `Who begins to watch while nothing is heard of the store is told that its view may be old`() async throws {
+        let client = try StoreClient(at: try access(), logger: logger)
+        let run = Task { try await client.run() }
+        defer { client.close() }
+        let (early, late) = (Watcher(), Watcher())
+        let watching = Task { await early.follow(client) }
+        try await eventually("the view is shown") {
+            try store.work()
+            return early.events.contains(where: \.isView)
+        }
+        try await eventually("it may be old") {
+            try store.work(publishes: false)
+            return early.events.last == .stale
+        }
+        let watchingLate = Task { await late.follow(client) }
+        try await eventually("that is told with the view") {
+            try store.work(publishes: false)
+            return late.events.count == 2
+        }
+        let view = StoreClient.View(timeline: store.timeline, turn: store.turn, bytes: [UInt8(store.turn)])
+        #expect(late.events == [.view(view), .stale])
+        client.close()
+        try await run.value
+        await watching.value
+        await watchingLate.value
+    }
+
+    @Test func `Whoever waits for the first answer of the store need not wait for another`() async throws {
+        let client = try StoreClient(at: try access(), logger: logger)
+        let run = Task { try await client.run() }
+        defer { client.close() }
+        let count = Mutex(0)
+        let waiting = Task {
+            for _ in 1...2 {
+                try await client.waitUntilConnected()
+                count.withLock { $0 += 1 }
+            }
+        }
+        try await eventually("both are told") {
+            try store.work()
+            return count.withLock { $0 == 2 }
+        }
+        try await waiting.value
+        #expect(store.greetings == 1)
+        client.close()
+        try await run.value
+    }
+
+    @Test(arguments: [nil, PeerError(.schema, "it runs another program")])
+    func `A client that has ended ends again when it is run again, and in the same way`(_ refusal: PeerError?) async throws {
+        let client = try StoreClient(at: try access(), logger: logger)
+        let errors = Mutex<[PeerError.Code?]>([])
+        let runs = Task {
+            for _ in 1...2 {
+                do {
+                    try await client.run()
+                    errors.withLock { $0.append(nil) }
+                } catch {
+                    errors.withLock { $0.append((error as? PeerError)?.code) }
+                }
+            }
+        }
+        try await eventually("it is connected") {
+            try store.work(publishes: false)
+            return store.greetings == 1
+        }
+        if let refusal { try store.tell(.error(refusal)) } else { client.close() }
+        try await eventually("both runs have ended") { errors.withLock { $0.count == 2 } }
+        await runs.value
+        #expect(errors.withLock { $0 } == [refusal?.code, refusal?.code])
+    }
+
+    @Test func `Who gives up the wait for the first answer takes it from nobody, and is not told that it came`() async throws {
+        let client = try StoreClient(at: try access(), logger: logger)
+        let impatient = Task { try await client.waitUntilConnected() }
+        let hasWaited = Mutex(false)
+        let patient = Task {
+            try await client.waitUntilConnected()
+            hasWaited.withLock { $0 = true }
+        }
+        impatient.cancel()
+        await #expect(throws: CancellationError.self) { try await impatient.value }
+        let late = Task { try await client.waitUntilConnected() }
+        late.cancel()
+        await #expect(throws: CancellationError.self) { try await late.value }
+        #expect(!hasWaited.withLock { $0 })
+        let run = Task { try await client.run() }
+        try await eventually("the other one is told") {
+            try store.work()
+            return hasWaited.withLock { $0 }
+        }
+        #expect(store.greetings == 1)
+        try await patient.value
+        client.close()
+        try await run.value
+    }
+}
