@@ -78,7 +78,7 @@ struct ClientRole {
 
     private static func entry(_ line: Slate.Line, _ receipt: Receipt<Slate>) -> Call {
         switch receipt {
-        case .applied(let turn, _): Call(at: machineTime(), line: line, step: .applied, turn: turn)
+        case .applied(let turn, _), .unsettled(let turn, _): Call(at: machineTime(), line: line, step: .applied, turn: turn)
         case .refused(_, let turn): Call(at: machineTime(), line: line, step: .refused, turn: turn)
         case .rejected(let reason): Call(at: machineTime(), line: line, step: .rejected, reason: reason)
         case .unknown(let reason): Call(at: machineTime(), line: line, step: .unknown, reason: reason)

@@ -9,14 +9,14 @@ import ZeroMQ
 /// Many clients with one key in one process, each on both doors: a connection of its own for inputs and one for views, with the machines that
 /// every client has, and so with their pauses. Tells once a second how many are in.
 ///
-/// They send nothing but what keeps them there. All are looked at in turn, ten times a second, which costs a crowd less than to wait for
-/// each, and is no faster than a client is.
+/// They send nothing but what keeps them there. All are looked at in turn, four times a second: the crowd shares the processors with its
+/// store, and to look at all more often than that takes one of two.
 struct KeyedCrowdRole {
     private let endpoint: Endpoint
     private let key: KeyFile
     private let count: Int
 
-    private static let pause: UInt32 = 100_000
+    private static let pause: UInt32 = 250_000
 
     init(_ arguments: RoleArguments) throws {
         endpoint = try Endpoint(try arguments.text("endpoint"), dataFolder: ".")

@@ -12,8 +12,7 @@ extension KeyedTests {
         return room >= 2 * crowd ? 2 * crowd : min(room, crowd)
     }
 
-    /// It may have to wait until two others have left the turnstile, which stay for as long as the settings say.
-    @Test(.timeLimit(.minutes(600)))
+    @Test(.timeLimit(.minutes(10)))
     func `A client with a key costs little memory on both doors, and all are back soon after the store was killed`() async throws {
         let ticket = await TurnstileTicket(.clusters)
         defer { withExtendedLifetime(ticket) {} }

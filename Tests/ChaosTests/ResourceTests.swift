@@ -3,7 +3,7 @@ import Foundation
 import ProcessSupport
 import Testing
 
-/// Many connections, few descriptors, many subscribers: F46, F69 and F70.
+/// Many connections, few descriptors, many subscribers: F46, F60 and F70.
 @Suite(.serialized, .enabled(if: ProcessTable.isAvailable))
 struct ResourceTests {
     private let scratch: Scratch

@@ -42,6 +42,12 @@ import Testing
         }
     }
 
+    @Test func `No thread waits for a line with the lock of a stream, for which musl's exit waits`() throws {
+        for path in try Checkout.files(below: "Sources", ending: ".swift") {
+            #expect(!(try Checkout.text(path)).contains("readLine("), "\(path): `readLines` reads without the stream")
+        }
+    }
+
     @Test func `No test waits for a process without a limit`() throws {
         let unlimited = "waitUntil" + "Exit"
         for path in try Checkout.files(below: "Tests", ending: ".swift") {

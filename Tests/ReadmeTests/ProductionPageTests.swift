@@ -1,0 +1,26 @@
+import Testing
+
+/// `docs/production.md` and the units that it installs belong together: a running store writes copies where its unit lets it.
+@Suite struct ProductionPageTests {
+    @Test(arguments: ["samovar@", "samovar-store@"])
+    func `A running store may write its copies where the page has them made`(_ name: String) throws {
+        let unit = try Checkout.text("config/systemd/\(name).service").split(separator: "\n")
+        #expect(unit.contains("ProtectSystem=strict") && unit.contains("PrivateTmp=yes"))
+        #expect(unit.contains("ReadWritePaths=-/var/backups/%i") && unit.contains("StateDirectory=%i"))
+        let page = try Checkout.text("docs/production.md")
+        #expect(page.contains("\ninstall -d -o counter -m 0700 /var/backups/counter\n"))
+        let copies = page.matches(of: /journal export "?(\/var\/[^\s"]+)/).map { String($0.1) }
+        #expect(copies.count == 2 && copies.allSatisfy { $0.hasPrefix("/var/backups/counter/") }, "\(copies)")
+        // The first of them is asked while the old build serves, and its store makes the copy.
+        let check = page.split(separator: "\n").first { $0.hasSuffix("$new check") }
+        #expect(check?.contains(" TMPDIR=/var/lib/counter ") == true)
+    }
+
+    /// A file that is as it was tells by its age that the store is away; an empty new one does not.
+    @Test(arguments: ["docs/metrics.md", "config/prometheus/scrape.yaml"])
+    func `Metrics replace the former file only if a store has told them`(_ path: String) throws {
+        let lines = try Checkout.text(path).split(separator: "\n").filter { $0.contains(" > ") && $0.contains(".prom.new") }
+        #expect(lines.count == 1)
+        for line in lines { #expect(line.contains(" --data /var/lib/counter/data > ") && line.hasSuffix(" &&"), "\(line)") }
+    }
+}
