@@ -28,8 +28,11 @@ extension InvariantChecker {
             order.streamedBy.map { lease >= $0 } ?? true, .i16,
             expected: "no older attempt of effect \(id) than lease \(order.streamedBy ?? lease)",
             seen: "message \(index) under lease \(lease) at turn \(record.turn)")
+        try require(
+            !order.isOvertaken(lease), .i16, expected: "messages of the attempt that has gone on since the restart",
+            seen: "message \(index) of effect \(id) under lease \(lease) at turn \(record.turn)")
         order.place = StreamPlace(index: index, checkpoint: checkpoint ?? order.place?.checkpoint)
-        order.streamedBy = lease
+        (order.streamedBy, order.streamedIn) = (lease, reference.starts)
         order.streamed[lease, default: []].insert(index)
         if checkpoint != nil {
             order.failures = 0

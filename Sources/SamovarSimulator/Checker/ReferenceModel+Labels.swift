@@ -160,10 +160,11 @@ extension ReferenceModel {
         return turns.compactMap { $0 }.min()
     }
 
-    /// Whether an attempt of an open effect has failed, or another was made since.
+    /// Whether an attempt of an open effect has failed, or another was made or goes on in its place since.
     func isFenced(_ lease: Lease, of id: EffectID) -> Bool {
         guard let order = open[id] else { return false }
-        return order.failed.map { lease <= $0 } ?? false || leases(of: id).last.map { lease < $0 } ?? false
+        return order.isOvertaken(lease) || order.failed.map { lease <= $0 } ?? false
+            || leases(of: id).last.map { lease < $0 } ?? false
     }
 
     /// Whether an effect may run beside another that is before it in its lane.

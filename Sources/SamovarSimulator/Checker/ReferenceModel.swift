@@ -20,9 +20,10 @@ final class ReferenceModel {
         var notBefore: Timestamp
         /// Its policy leaves no room for it: it fails without an attempt.
         var isOverLimit = false
-        /// What was streamed: how far, by which attempt last, and which numbers by each.
+        /// What was streamed: how far, by which attempt last and in which start, and which numbers by each.
         var place: StreamPlace?
         var streamedBy: Lease?
+        var streamedIn = 0
         var streamed: [Lease: Set<Int>] = [:]
         var failures = 0
         var deaths = 0
@@ -36,6 +37,13 @@ final class ReferenceModel {
         var inLine: Int
 
         var queue: Queue { effect.work.queue }
+
+        /// Whether another attempt that was handed out before a restart, as this one was, has gone on with the stream since then.
+        func isOvertaken(_ lease: Lease) -> Bool {
+            guard let streamedBy, streamedBy != lease else { return false }
+            return max(streamedBy, lease).start < streamedIn
+        }
+
         func isAt(_ place: QueueOrLabel) -> Bool {
             switch place {
             case .queue(let queue): queue == self.queue
