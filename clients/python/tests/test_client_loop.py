@@ -5,14 +5,22 @@ from __future__ import annotations
 import asyncio
 import unittest
 from typing import Any
+from unittest import mock
 
-from test_client_machine import AWAY, envelope, machine, welcome
+from test_client_machine import AWAY, HOME, ME, envelope, machine, receipt, welcome
 
-from samovar import Unsettled, View
+from samovar import Applied, OutboxError, Unknown, Unsettled, View
 from samovar.client_loop import ClientLoop
 from samovar.protocol import received as rx
 from samovar.protocol.backlog import ClientSettings
+from samovar.protocol.frame import HEADER, Frame, Kind
+from samovar.protocol.outbox import ClientOutbox
+from samovar.receipts import Receipt, turn_of
 from samovar.transport import Routes
+
+
+def receipt_parts(sequence: int, turn: int) -> list[bytes]:
+    return Frame(Kind.RECEIPT, 4096, ([[sequence, turn, 0, None]],)).parts(HOME)
 
 
 class WaitingTests(unittest.IsolatedAsyncioTestCase):
@@ -52,6 +60,22 @@ class WaitingTests(unittest.IsolatedAsyncioTestCase):
         for future in waiting:
             self.assertIsInstance(future.exception(), Unsettled)
 
+    async def test_a_receipt_of_another_timeline_never_settles_and_any_view_is_new_enough_for_it(self) -> None:
+        sending: asyncio.Future[tuple[int, Receipt]] = asyncio.get_running_loop().create_future()
+        self.loop.submit(b"1", False, sending)
+        await self.hears(receipt(rx.Outcome(1, 900, 0)))
+        _, applied = sending.result()
+        assert isinstance(applied, Applied)
+        turn, timeline = turn_of(applied)
+        await self.moves()
+        settling: asyncio.Future[list[str]] = asyncio.get_running_loop().create_future()
+        self.loop.settle(turn, settling, 1, timeline)
+        self.assertIsInstance(settling.exception(), Unsettled, "turn 900 of the new journal is another one, if there is one")
+        view: asyncio.Future[View] = asyncio.get_running_loop().create_future()
+        self.loop.view(turn, view, 1, timeline)
+        await self.hears(rx.Envelope(AWAY, rx.InstanceView("main", 3, "new")))
+        self.assertEqual(view.result(), View(3, "new", AWAY))
+
     async def test_a_view_that_is_waited_for_may_be_any_in_another_timeline(self) -> None:
         view: asyncio.Future[View] = asyncio.get_running_loop().create_future()
         self.loop.view(900, view, 1)
@@ -64,6 +88,43 @@ class WaitingTests(unittest.IsolatedAsyncioTestCase):
             self.assertIsInstance(future.exception(), Unsettled)
         for one in (view, postponed):
             self.assertEqual(one.result(), View(3, "new", AWAY))
+
+    async def test_whoever_sent_something_is_told_of_an_outbox_that_cannot_be_written(self) -> None:
+        outbox = mock.Mock(outbox=ClientOutbox(ME))
+        client = machine(outbox.outbox)
+        client.ticked(0)
+        self.loop = ClientLoop(client, Routes("ipc:///nowhere", None), "main", outbox)
+        await self.hears(welcome())
+        sending = [asyncio.get_running_loop().create_future() for _ in range(2)]
+        self.loop.submit(b"1", False, sending[0])
+        await self.loop._round(1)
+        # The outcome of the first comes in the round in which the second is to be written.
+        self.loop.post(lambda _: self.loop.submit(b"2", False, sending[1]))
+        outbox.add.side_effect = OutboxError("the outbox cannot be written: No space left on device")
+        arrives = mock.patch.object(self.loop._front.socket, "receive", return_value=([receipt_parts(1, 10)], None))
+        with arrives, mock.patch.object(self.loop._bell, "rest"):
+            await self.loop.run()
+        for future in sending:
+            self.assertTrue(future.done(), "nobody waits for ever")
+        self.assertEqual(sending[1].result(), (2, Unknown("the outbox cannot be written: No space left on device")))
+
+    async def test_an_outcome_that_nobody_took_does_not_hold_up_the_inputs_of_others(self) -> None:
+        outbox = mock.Mock(outbox=ClientOutbox(ME))
+        client = machine(outbox.outbox)
+        client.ticked(0)
+        self.loop = ClientLoop(client, Routes("ipc:///nowhere", None), "main", outbox)
+        await self.hears(welcome(credit=2))
+        sending = [asyncio.get_running_loop().create_future() for _ in range(3)]
+        for number, future in enumerate(sending):
+            self.loop.submit(b"%d" % number, False, future)
+        await self.loop._round(1)
+        sending[0].cancel()
+        await self.hears(receipt(rx.Outcome(1, 10, 0), rx.Outcome(2, 11, 0), credit=2))
+        client.seen(2)
+        for _ in range(2):
+            await self.loop._round(1)
+        told = [HEADER.unpack(header) for header, *_ in self.loop._front.socket._waiting]
+        self.assertIn((Kind.PING, 2), [(kind, number) for _, _, kind, _, _, number in told])
 
     async def test_nobody_waits_for_a_client_that_has_ended(self) -> None:
         waiting: list[asyncio.Future[Any]] = [self.settle(turn) for turn in range(4, 8)]

@@ -254,6 +254,14 @@ class RequestTests(unittest.TestCase):
         self.assertEqual(client.received(envelope(rx.InstanceView("main", 10, "more")), 0), [])
         self.assertEqual(client.connection.witness, 10)
 
+    def test_a_view_that_is_there_does_not_wait_for_one_that_is_to_come(self) -> None:
+        client = welcomed()
+        any_view, later = (sent(Frame(Kind.VIEW_REQUEST, turn, (None,))) for turn in (0, 99))
+        self.assertEqual(client.request_view(99, 0), [later])
+        self.assertEqual(client.request_view(0, 0), [any_view])
+        self.assertEqual(client.received(envelope(rx.InstanceView("main", 9, "now")), 0), [act.Viewed(9, "now"), later])
+        self.assertEqual(client.received(envelope(rx.InstanceView("main", 99, "then")), 0), [act.Viewed(99, "then")])
+
     def test_a_turn_of_another_timeline_means_any_view(self) -> None:
         client = welcomed()
         self.assertEqual(client.request_view(9, 0, AWAY), [sent(Frame(Kind.VIEW_REQUEST, 0, (None,)))])

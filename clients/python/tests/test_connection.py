@@ -190,11 +190,11 @@ class ConnectionTests(unittest.TestCase):
             self.assertEqual(connection.deadline, until)
 
     def test_a_key_that_is_refused_comes_again_after_the_longest_pause(self) -> None:
-        connection = conn.Connection(conn.WORKER, random.Random(1), places=3)
+        connection = conn.Connection(conn.WORKER, random.Random(1))
         connection.ticked(0)
         self.assertEqual(connection.received(error(ErrorCode.KEY_REFUSED), 0), conn.CheckKey())
         self.assertEqual(connection.key_found(None, 0), Note("the store refuses the key: no", is_warning=True))
-        self.assertGreaterEqual(connection.deadline or 0, 1.0)
+        self.assertGreaterEqual(connection.deadline or 0, 0.5)
 
     def test_with_another_key_than_was_refused_it_comes_again_at_once_but_once(self) -> None:
         connection = conn.Connection(conn.WORKER, random.Random(1))
@@ -207,7 +207,7 @@ class ConnectionTests(unittest.TestCase):
         connection.key_shown(b"new")
         connection.received(error(ErrorCode.KEY_REFUSED), 0)
         self.assertIsNotNone(connection.key_found(b"old", 0))
-        self.assertGreaterEqual(connection.deadline or 0, 1.0)
+        self.assertGreaterEqual(connection.deadline or 0, 0.5)
 
     def test_that_a_key_is_refused_is_told_once(self) -> None:
         connection = conn.Connection(conn.WORKER, random.Random(1))
@@ -226,7 +226,7 @@ class ConnectionTests(unittest.TestCase):
             connection.key_shown(shown)
             connection.received(error(ErrorCode.KEY_REFUSED), 0)
             self.assertIsNotNone(connection.key_found(found, 0))
-            self.assertGreaterEqual(connection.deadline or 0, 1.0)
+            self.assertGreaterEqual(connection.deadline or 0, 0.5)
 
     def test_unknown_peer_is_greeted_on_the_same_socket(self) -> None:
         connection = welcomed()
@@ -286,10 +286,31 @@ class PlaceTests(unittest.TestCase):
         connection.ticked(0)
         self.assertEqual(connection.place, 1)
 
-    def test_a_wait_that_a_store_asks_for_holds_for_all_places(self) -> None:
+    def test_a_wait_that_a_place_asks_for_comes_when_the_others_were_tried(self) -> None:
         connection = greeting(places=3)
-        connection.received(error(ErrorCode.RETRY_LATER, 5.0), 0)
+        for wait in (5.0, 1.0):
+            self.assertEqual(connection.received(error(ErrorCode.RETRY_LATER, wait), 0), conn.Lost(None))
+            self.assertEqual(connection.ticked(0), conn.Open())
+        connection.disconnected(0)
         self.assertEqual(connection.deadline, 5.0)
+
+    def test_a_key_that_one_place_does_not_take_is_shown_to_the_others_before_the_pause(self) -> None:
+        def refused(connection: conn.Connection) -> conn.Event:
+            return connection.received(error(ErrorCode.KEY_REFUSED), 0)
+
+        def turned_away(connection: conn.Connection) -> conn.Event:
+            return connection.disconnected(0, "the store does not take this key", refuses_key=True)
+
+        for lose in (refused, turned_away):
+            pauses = []
+            for seed in range(500):
+                connection = conn.Connection(conn.CLIENT, random.Random(seed), places=2)
+                connection.ticked(0)
+                self.assertEqual(lose(connection), conn.Lost(None))
+                self.assertEqual(connection.ticked(0), conn.Open())
+                self.assertEqual(lose(connection), conn.CheckKey())
+                pauses.append(connection.deadline or 0)
+            self.assertTrue(5 <= min(pauses) < 5.5 and 9.5 < max(pauses) <= 10.0, (min(pauses), max(pauses)))
 
 
 class BackoffTests(unittest.TestCase):

@@ -116,6 +116,12 @@ class CurveTests(unittest.IsolatedAsyncioTestCase):
         operator = Operator(endpoint=self.store.endpoint, key=self.path)
         self.assertEqual(await operator.ask("status", patience=DEADLINE), {"asked": "status"})
 
+    async def test_an_operator_is_told_that_its_key_is_not_taken(self) -> None:
+        self.store.allowed = set()
+        with self.assertRaises(PeerRefused) as caught:
+            await Operator(endpoint=self.store.endpoint, key=self.path).ask("status")
+        self.assertEqual(caught.exception.code, ErrorCode.KEY_REFUSED)
+
     async def test_a_key_that_the_store_does_not_take_is_tried_again(self) -> None:
         self.store.allowed = set()
         with self.assertLogs("samovar", "INFO") as logs:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import unittest
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
-from samovar import ErrorCode
+from samovar import ErrorCode, Job
+from samovar.packing import pack
 from samovar.protocol import actions as act
 from samovar.protocol import received as rx
 from samovar.protocol.answers import Done, Failed, Returned, Streaming
@@ -14,6 +18,8 @@ from samovar.protocol.connection import ConnectionSettings
 from samovar.protocol.frame import NO_TIMELINE, Claim, Frame, Kind, Lease, Offer, Schema, hello
 from samovar.protocol.jobs import StreamWindow, TaskCount, Verdict
 from samovar.protocol.worker import STANDARD, State, WorkerMachine, WorkerSettings
+from samovar.transport import Routes
+from samovar.worker import Handler, _WorkerLoop
 
 HOME, AWAY = b"h" * 16, b"a" * 16
 ME = b"m" * 16
@@ -300,6 +306,47 @@ class StreamTests(unittest.TestCase):
         frames = [action.frame for action in worker.flush(0) if isinstance(action, act.Send)]
         self.assertEqual([report[2] for frame in frames for report in frame.values[0]], [lease(n) for n in range(1, 5_001)])
         self.assertLessEqual(max(len(part) for frame in frames for part in frame.parts(HOME)), 1 << 20)
+
+
+class HandlerTests(unittest.IsolatedAsyncioTestCase):
+    """What the loop does with handlers. The store is played by the test, and there is no socket."""
+
+    @asynccontextmanager
+    async def running(self, handle: Handler, resume: rx.StreamPlace | None = None) -> AsyncIterator[_WorkerLoop]:
+        """A job that begins, and has to end."""
+        self.worker = welcomed()
+        loop = _WorkerLoop(self.worker, Routes("ipc:///nowhere", None), {"default": handle})
+        async with asyncio.timeout(1), loop._tasks:
+            loop._perform(self.worker.received(envelope(rx.Tasks([task(1, resume=resume)], 1)), 0), 0)
+            yield loop
+
+    async def test_a_checkpoint_that_cannot_be_read_fails_its_attempt_and_nothing_else(self) -> None:
+        async def handle(effect: Any, job: Job) -> Any:
+            return job.resume
+
+        # A map whose key is an array, as the next attempt of a handler finds it that has a tuple for a key.
+        checkpoint = pack({(1, 2): 3})
+        for resume in (checkpoint, b"", b"no MessagePack"):
+            with self.assertLogs("samovar.worker"):
+                async with self.running(handle, rx.StreamPlace(1, resume)):
+                    pass
+            (action,) = self.worker.flush(0)
+            assert isinstance(action, act.Send)
+            self.assertEqual(action.frame.values[0][0][4], 1)
+            self.assertIn("Unreadable", str(action.frame.values[0][0][5]))
+
+    async def test_a_handler_that_was_told_to_stop_waits_for_no_room_in_its_stream(self) -> None:
+        async def handle(effect: Any, job: Job) -> None:
+            try:
+                for number in range(65):
+                    await job.stream(number)
+            finally:
+                await job.stream("it was stopped")
+
+        async with self.running(handle) as loop:
+            await asyncio.sleep(0)
+            loop._perform(self.worker.received(envelope(rx.Cancel([lease(1)])), 0), 0)
+        self.assertEqual(self.worker.jobs, 0, "its slot is free again")
 
 
 class LeavingTests(unittest.TestCase):

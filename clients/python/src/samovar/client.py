@@ -20,7 +20,7 @@ from .protocol.connection import CLIENT, KEYED_CLIENT
 from .protocol.frame import MAIN, Schema
 from .protocol.received import OutputPage, ViewPage
 from .protocol.requests import NOW, OutputsAfter, Page, PageRequest, ViewsAfter
-from .receipts import Output, Receipt, View
+from .receipts import Applied, Output, Receipt, Refused, View, turn_of
 from .transport import Routes
 
 
@@ -133,7 +133,7 @@ class Client:
         were sent.
 
         Cancellation does not take it back. With an outbox, an input is on disk before it is sent, and an outcome that nobody
-        was here to take is told to whoever opens the outbox next.
+        was here to take is told to whoever opens the outbox next, unless a window of inputs has followed it by then.
 
         With `ends_session` the session ends in the turn of this input, if it is applied: no other one follows.
 
@@ -161,16 +161,18 @@ class Client:
         # For whoever iterates again.
         restored.put_nowait(None)
 
-    async def settled(self, turn: int) -> list[str]:
+    async def settled(self, turn: int | Applied | Refused) -> list[str]:
         """Waits until no effect is open that the turn of a receipt has caused, directly or through others. Returns what the
         store says of those that have failed for good.
 
-        Raises `Unsettled` if nobody can tell any more.
+        Raises `Unsettled` if nobody can tell any more, as after a receipt of another journal. A number that is no turn of the
+        store's ends the client, as misuse; so who waits for the turn of a receipt passes the receipt.
         """
-        if turn < 1:
-            raise ValueError(f"{turn} is no turn")
+        number, timeline = turn_of(turn)
+        if number < 1:
+            raise ValueError(f"{number} is no turn")
         future: asyncio.Future[list[str]] = asyncio.get_running_loop().create_future()
-        self._loop.post(lambda now: self._loop.settle(turn, future, now))
+        self._loop.post(lambda now: self._loop.settle(number, future, now, timeline))
         return await future
 
     def _seen(self, sequence: int) -> None:
@@ -178,10 +180,13 @@ class Client:
 
     # Views and outputs
 
-    async def view(self, at_least: int = 0) -> View:
-        """A view of at least this turn: who asks for the turn of a receipt sees what it has sent."""
+    async def view(self, at_least: int | Applied | Refused = 0) -> View:
+        """A view of at least this turn: who asks for that of a receipt sees what it has sent, unless the store has another
+        journal since.
+        """
+        number, timeline = turn_of(at_least)
         future: asyncio.Future[View] = asyncio.get_running_loop().create_future()
-        self._loop.post(lambda now: self._loop.view(at_least, future, now))
+        self._loop.post(lambda now: self._loop.view(number, future, now, timeline))
         return await future
 
     async def views(self) -> AsyncIterator[View]:

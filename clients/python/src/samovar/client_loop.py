@@ -22,7 +22,7 @@ from .protocol.received import Malformed, parse
 from .protocol.requests import OutputsAfter, Page, PageRequest, ViewsAfter
 from .protocol.subscriber import KEYED, STANDARD, SubscriberMachine
 from .receipts import Receipt, Rejected, Unknown, View, receipt_of
-from .transport import CLIENT_BYTES, LINGER, Bell, Link, PeerSocket, Route, Routes
+from .transport import CLIENT_BYTES, LINGER, Bell, KeyRefused, Link, PeerSocket, Route, Routes
 
 log = logging.getLogger("samovar.client")
 
@@ -73,6 +73,8 @@ class ClientLoop:
         self._subscriber: SubscriberMachine | None = None
         self._commands: deque[Command] = deque()
         self._sends: dict[int, asyncio.Future[tuple[int, Receipt]]] = {}
+        #: Inputs whose outcome came when nobody waited for it any more.
+        self._untaken: set[int] = set()
         self._settles: dict[int, list[asyncio.Future[list[str]]]] = {}
         self._views: list[tuple[int, asyncio.Future[View]]] = []
         self._pages: dict[PageRequest, list[asyncio.Future[tuple[Page, bytes]]]] = {}
@@ -113,11 +115,14 @@ class ClientLoop:
         except SubmitError as error:
             _resolve(future, (0, Rejected(str(error))))
 
-    def settle(self, turn: int, future: asyncio.Future[list[str]], now: float) -> None:
+    def settle(self, turn: int, future: asyncio.Future[list[str]], now: float, timeline: bytes | None = None) -> None:
+        if timeline not in (None, self.machine.timeline):
+            return _fail(future, _unsettled(turn, TIMELINE_CHANGED))
         self._settles.setdefault(turn, []).append(future)
         self._ask(_Settle(turn), now)
 
-    def view(self, at_least: int, future: asyncio.Future[View], now: float) -> None:
+    def view(self, at_least: int, future: asyncio.Future[View], now: float, timeline: bytes | None = None) -> None:
+        at_least = at_least if timeline in (None, self.machine.timeline) else 0
         self._views.append((at_least, future))
         self._ask(_ViewOf(at_least), now)
 
@@ -194,8 +199,12 @@ class ClientLoop:
             except Malformed as error:
                 log.debug("dropped a message: %s", error)
         if end is not None:
-            actions += self.machine.disconnected(now, end)
+            actions += self.machine.disconnected(now, end, isinstance(end, KeyRefused))
         actions += self.machine.ticked(now)
+        # The store keeps a window of outcomes. Of those that nobody has taken, the oldest gives way to new inputs.
+        if (sequence := self.machine.held_up_by) in self._untaken:
+            self._untaken.remove(sequence)
+            self.machine.seen(sequence)
         # Whatever anybody is told or sent next may rely on what is in the outbox.
         if self._outbox is not None and (entries := self.machine.take_entries()):
             await asyncio.to_thread(self._outbox.add, entries)
@@ -220,7 +229,7 @@ class ClientLoop:
                 case act.Connected(_, timeline):
                     self._connected(timeline, now)
                 case act.Answered(outcome):
-                    self._complete(outcome.sequence, receipt_of(outcome))
+                    self._complete(outcome.sequence, receipt_of(outcome, self.machine.timeline))
                 case act.Unknown(sequence, reason):
                     self._complete(sequence, Unknown(reason))
                 case act.IsSettled(turn, dead):
@@ -277,10 +286,12 @@ class ClientLoop:
 
     def _unsettled(self, turn: int, reason: str) -> None:
         for settled in self._settles.pop(turn, []):
-            _fail(settled, Unsettled(f"nobody can tell whether the effects of turn {turn} have ended: {reason}"))
+            _fail(settled, _unsettled(turn, reason))
 
     def _complete(self, sequence: int, receipt: Receipt) -> None:
         if (future := self._sends.pop(sequence, None)) is not None:
+            if future.cancelled() and self._outbox is not None:
+                self._untaken.add(sequence)
             _resolve(future, (sequence, receipt))
         elif (input := self._restoring.pop(sequence, None)) is not None:
             self.restored.put_nowait((sequence, input, receipt))
@@ -353,6 +364,9 @@ class ClientLoop:
         self._feed.close()
         if self._outbox is not None:
             self._outbox.close()
+        # If a round has failed, so has what it was to tell of these, and nobody knows whether they are on disk.
+        for sequence in list(self._sends):
+            self._complete(sequence, Unknown(str(self.closed())))
         self._perform([action for action in self.machine.close(now) if not isinstance(action, act.Send)], now)
         # The machine takes nothing any more.
         while self._commands:
@@ -390,6 +404,10 @@ class Watch:
         if not self._has_ended:
             self._changed.clear()
         return view
+
+
+def _unsettled(turn: int, reason: str) -> Unsettled:
+    return Unsettled(f"nobody can tell whether the effects of turn {turn} have ended: {reason}")
 
 
 def _resolve(future: asyncio.Future[Any], value: Any) -> None:

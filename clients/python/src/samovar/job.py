@@ -53,8 +53,7 @@ class Job:
         self.timeout = task.timeout
         #: When this attempt is cancelled, by the clock of the event loop; None for never.
         self.deadline = None if task.timeout is None else now + task.timeout
-        #: How far earlier attempts came; None if none has streamed anything.
-        self.resume = None if task.resume is None else _resume(task.resume)
+        self._resume = task.resume
         self._lease = claim.lease
         self._stream = stream
         self._progress = progress
@@ -62,6 +61,15 @@ class Job:
         self._window = StreamWindow(0 if task.resume is None else task.resume.index)
         self._has_room = asyncio.Event()
         self._has_ended = False
+        self._is_unwanted = False
+
+    @property
+    def resume(self) -> Resume | None:
+        """How far earlier attempts came; None if none has streamed anything.
+
+        Raises ValueError for a checkpoint that is no MessagePack: it is the worker's own, and may be that of another one.
+        """
+        return None if self._resume is None else _resume(self._resume)
 
     def send(self, message: Any) -> None:
         """Adds a message to the answer, before the one that the handler returns. All of them are applied together, when the
@@ -93,6 +101,8 @@ class Job:
         while True:
             if self._has_ended:
                 raise StreamError("the handler of this job has returned: nothing can be streamed any more")
+            if self._is_unwanted:
+                raise asyncio.CancelledError
             index = self._window.next(size)
             if index is not None:
                 return self._stream(self._lease, index, data, mark)
@@ -110,6 +120,11 @@ class Job:
 
     def _acknowledged(self, index: int) -> None:
         self._window.acknowledged(index)
+        self._has_room.set()
+
+    def _stop(self) -> None:
+        """Nobody wants the answer any more: nothing makes room for what is streamed, and whoever waits for that ends."""
+        self._is_unwanted = True
         self._has_room.set()
 
     def _close(self) -> list[bytes]:

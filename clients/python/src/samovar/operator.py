@@ -12,7 +12,7 @@ from .endpoints import Endpoints, Listener
 from .errors import EndpointError, ErrorCode, NoStore, PeerRefused, RequestRefused
 from .protocol.frame import Frame, Kind
 from .protocol.received import Error, Malformed, Reply, parse
-from .transport import CLIENT_BYTES, Bell, Link, Routes
+from .transport import CLIENT_BYTES, Bell, KeyRefused, Link, Routes
 
 log = logging.getLogger("samovar.operator")
 
@@ -54,10 +54,15 @@ class Operator:
         bell = Bell()
         link = Link(self._routes, Listener.ADMIN, bell, CLIENT_BYTES)
         attempt = 0
+        refusal: KeyRefused | None = None
         while (now := loop.time()) < deadline:
             reply = await self._attempt(link, bell, request, number, attempt, min(now + _AGAIN, deadline))
-            if reply is None:
+            if not isinstance(reply, Reply):
                 attempt += 1
+                refusal = reply or refusal
+                # Where there are several places, another may take it.
+                if refusal is not None and attempt % link.places == 0:
+                    raise PeerRefused(ErrorCode.KEY_REFUSED, refusal)
                 await asyncio.sleep(_PAUSE)
             elif reply.refusal is None:
                 return reply.value
@@ -71,7 +76,9 @@ class Operator:
         status: dict[str, Any] = await self.ask("status")
         return status
 
-    async def _attempt(self, link: Link, bell: Bell, request: Frame, number: int, place: int, deadline: float) -> Reply | None:
+    async def _attempt(
+        self, link: Link, bell: Bell, request: Frame, number: int, place: int, deadline: float
+    ) -> Reply | KeyRefused | None:
         """Asks once, on a socket of its own."""
         try:
             link.connect(place)
@@ -85,9 +92,11 @@ class Operator:
                             return reply
                         case Error(ErrorCode.FORBIDDEN | ErrorCode.MISUSE as code, text):
                             raise PeerRefused(code, text)
+                        case Error(ErrorCode.KEY_REFUSED, text):
+                            return KeyRefused(text)
                 if end is not None:
                     log.debug("asking again: %s", end)
-                    return None
+                    return end if isinstance(end, KeyRefused) else None
             return None
         finally:
             link.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from .packing import Unreadable, unpack
@@ -15,6 +15,8 @@ class Applied:
     """The input is applied, and its turn is on disk."""
 
     turn: int
+    #: In which the turn counts; in another one it is another turn, or there is none.
+    timeline: bytes | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,7 @@ class Refused:
 
     value: Any
     turn: int
+    timeline: bytes | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +63,18 @@ class Output:
     value: Any
 
 
-def receipt_of(outcome: Outcome) -> Receipt:
+def turn_of(turn: int | Applied | Refused) -> tuple[int, bytes | None]:
+    """The turn, and of which timeline it is, if that is known."""
+    return (turn, None) if isinstance(turn, int) else (turn.turn, turn.timeline)
+
+
+def receipt_of(outcome: Outcome, timeline: bytes | None = None) -> Receipt:
     match outcome.verdict, outcome.detail:
         case 1, bytes(refusal):
             try:
-                return Refused(unpack(refusal), outcome.turn)
+                return Refused(unpack(refusal), outcome.turn, timeline)
             except Unreadable as error:
                 return Rejected(f"refused, with a reason that cannot be read: {error}")
         case 2, str(text):
             return Rejected(text)
-    return Applied(outcome.turn)
+    return Applied(outcome.turn, timeline)

@@ -51,13 +51,18 @@ _OPTIONS = {
     zmq.TCP_KEEPALIVE_CNT: 3,
 }
 
+
+class KeyRefused(str):
+    """Why a connection is over, if it is because the store does not take the key."""
+
+
 #: What the monitor of a socket says of a connection that is over, or came to nothing.
 _ENDS: dict[int, str] = {
     zmq.EVENT_DISCONNECTED: "the connection broke",
     zmq.EVENT_CLOSED: "nobody listens there",
     zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: "the handshake failed: the store wants a key, or has another than the key file says",
     zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: "the handshake failed: that is no store, or one without keys",
-    zmq.EVENT_HANDSHAKE_FAILED_AUTH: "the store does not take this key",
+    zmq.EVENT_HANDSHAKE_FAILED_AUTH: KeyRefused("the store does not take this key"),
 }
 _EVENTS = sum(_ENDS)
 

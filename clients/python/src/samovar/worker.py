@@ -22,7 +22,7 @@ from .protocol.answers import Answer, Done, Failed
 from .protocol.frame import Lease, Offer, Schema
 from .protocol.received import Malformed, Task, parse
 from .protocol.worker import State, WorkerMachine
-from .transport import LINGER, WORKER_BYTES, Bell, Link, Routes
+from .transport import LINGER, WORKER_BYTES, Bell, KeyRefused, Link, Routes
 
 log = logging.getLogger("samovar.worker")
 
@@ -177,7 +177,7 @@ class _WorkerLoop:
             except Malformed as error:
                 log.debug("dropped a message: %s", error)
         if end is not None:
-            self._perform(machine.disconnected(now, end), now)
+            self._perform(machine.disconnected(now, end, isinstance(end, KeyRefused)), now)
         if self._wants_to_drain:
             self._perform(machine.drain(now), now)
         self._perform(machine.ticked(now), now)
@@ -199,7 +199,9 @@ class _WorkerLoop:
                     self._start(task, timeline, now)
                 case act.Stopping(lease):
                     if lease in self._jobs:
-                        self._jobs[lease][1].cancel()
+                        job, running = self._jobs[lease]
+                        job._stop()
+                        running.cancel()
                 case act.Acknowledged(mark):
                     if mark.lease in self._jobs:
                         self._jobs[mark.lease][0]._acknowledged(mark.index)

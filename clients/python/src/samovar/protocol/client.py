@@ -151,6 +151,13 @@ class ClientMachine:
             self._unseen.remove(number)
             self._note(Seen(number))
 
+    @property
+    def held_up_by(self) -> int | None:
+        """The input whose outcome has to be seen before the store takes another one; None if there is no such input."""
+        is_held = self._backlog.has_unsent and not self._backlog.has_in_flight and self._backlog.cursor > self._credit
+        oldest = min(self._unseen, default=sys.maxsize)
+        return self._base + oldest if is_held and oldest <= self._backlog.confirmed else None
+
     def take_entries(self) -> list[Entry]:
         """What is to be added to the outbox now; `saved` follows when it is on disk, and nothing else between the two."""
         entries, self._unsaved = self._unsaved, []
@@ -221,10 +228,10 @@ class ClientMachine:
             self._repeat_at = now + self.connection.silence
         return actions
 
-    def disconnected(self, now: float, reason: str = "the connection broke") -> list[ClientAction]:
+    def disconnected(self, now: float, reason: str = "the connection broke", refuses_key: bool = False) -> list[ClientAction]:
         """The transport knows that the connection is gone. Without this event, silence tells."""
         actions: list[ClientAction] = []
-        self._perform(self.connection.disconnected(now, reason), now, actions)
+        self._perform(self.connection.disconnected(now, reason, refuses_key), now, actions)
         return actions
 
     def received(self, envelope: rx.Envelope, now: float) -> list[ClientAction]:
@@ -313,8 +320,11 @@ class ClientMachine:
                     actions.append(act.IsWaiting(None, reason))
             case rx.InstanceView(instance, turn, value):
                 self.connection.has_told(turn)
+                count = len(self._requests)
                 if instance == self._instance and self._requests.viewed(turn):
                     actions.append(act.Viewed(turn, value))
+                    if self._requests.is_waiting_for_view and len(self._requests) < count:
+                        actions += self._ask(self._requests.view_frame(), now)
             case rx.OutputPage(_, _, _, outputs) as page:
                 self._take_page(page, outputs[-1].turn if outputs else 0, actions)
             case rx.ViewPage(_, _, _, views) as page:

@@ -7,11 +7,12 @@ a new one and say HELLO, which tells the store all it must know.
 |---|---|---|---|---|
 | ticked | at `until`: lost | silent: lost; nothing sent: ping | at `until`: open, greeting | – |
 | disconnected | lost | lost | – | – |
+| disconnected, the key is refused | lost; after the last place for the longest pause, and check the key | the same | – | – |
 | WELCOME | welcomed | note | – | – |
 | WELCOME of an earlier start than is known | lost | note | – | – |
 | ERROR schema, misuse, superseded, sessionExpired, forbidden | refused, closed | refused, closed | – | – |
-| ERROR retryLater | lost for its wait | lost for its wait | – | – |
-| ERROR keyRefused | lost for the longest pause, and check the key | the same | – | – |
+| ERROR retryLater | lost; after the last place for its wait | lost for its wait | – | – |
+| ERROR keyRefused | lost; after the last place for the longest pause, and check the key | the same | – | – |
 | another key was found | – | – | lost, but for no pause: once | – |
 | ERROR unknownPeer | – | greet, greeting | – | – |
 | ERROR resync | – | deliver | – | – |
@@ -175,6 +176,8 @@ class Connection:
         self._refused: tuple[bytes | None, str] | None = None
         self._has_hurried = False
         self._has_told = False
+        #: The longest that a place has asked for since the last pause or WELCOME.
+        self._asked = 0.0
 
     @property
     def is_welcomed(self) -> bool:
@@ -208,8 +211,10 @@ class Connection:
                 return Open()
         return None
 
-    def disconnected(self, now: float, reason: str = "the connection broke") -> Event:
-        """The transport knows that the connection is gone."""
+    def disconnected(self, now: float, reason: str = "the connection broke", refuses_key: bool = False) -> Event:
+        """The transport knows that the connection is gone, and perhaps that it is because the store does not take the key."""
+        if refuses_key and isinstance(self._state, _Greeting | _Welcomed):
+            return self._lose("", now, refusal=reason)
         return self.start_over(reason, now)
 
     def start_over(self, reason: str, now: float) -> Event:
@@ -312,6 +317,7 @@ class Connection:
         self._shortest = math.inf
         self._has_hurried = False
         self._has_told = False
+        self._asked, self._refused = 0.0, None
         self._state = _Welcomed(heard=now, sent=now)
         return Welcomed(welcome, left)
 
@@ -320,9 +326,7 @@ class Connection:
             case ErrorCode.RETRY_LATER:
                 return self._lose(error.text, now, wait=min(max(error.wait, 0.0), LONGEST_WAIT))
             case ErrorCode.KEY_REFUSED:
-                self._lose("", now, wait=self.settings.longest_pause)
-                self._refused = (self._shown, error.text)
-                return CheckKey()
+                return self._lose("", now, refusal=error.text)
             case ErrorCode.UNKNOWN_PEER:
                 if not self.is_welcomed:
                     return None
@@ -346,15 +350,21 @@ class Connection:
         if proof is not None and (self.proof is None or proof.turn >= self.proof.turn):
             self.proof = proof
 
-    def _lose(self, reason: str, now: float, wait: float | None = None) -> Lost:
-        """Tells the reason if it is the first loss since the last WELCOME."""
+    def _lose(self, reason: str, now: float, wait: float = 0.0, refusal: str | None = None) -> Lost | CheckKey:
+        """Tells the reason if it is the first loss since the last WELCOME.
+
+        What a place says of when to come again, or of the key, holds for the pause, and the others are tried before.
+        """
         was_greeting = isinstance(self._state, _Greeting)
         if was_greeting:
             self.place += 1
         if self._began is not None:
             self._shortest = min(self._shortest, now - self._began)
             self._began = None
-        if was_greeting and wait is None and self._tried < self.places:
+        self._asked = max(self._asked, wait)
+        if refusal is not None:
+            self._refused = (self._shown, refusal)
+        if was_greeting and 0 < self._tried < self.places:
             self._state = _Lost(until=now)
             return Lost(None)
         is_first = self._backoff.is_fresh
@@ -362,8 +372,15 @@ class Connection:
             self._backoff.rise(self._shortest)
         self._shortest = math.inf
         self._tried = 0
-        self._state = _Lost(until=now + (wait or 0.0) + self._backoff.next(self.random))
-        return Lost(reason if is_first else None)
+        pause = self._asked + self._backoff.next(self.random)
+        self._asked = 0.0
+        if self._refused is None:
+            self._state = _Lost(until=now + pause)
+            return Lost(reason if is_first else None)
+        # A key is not good again within a moment, and many may have lost theirs together.
+        longest = self.settings.longest_pause
+        self._state = _Lost(until=now + max(pause, self.random.uniform(longest / 2, longest)))
+        return CheckKey()
 
 
 class Backoff:

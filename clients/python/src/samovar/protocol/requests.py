@@ -43,13 +43,15 @@ class ClientRequests:
     def __init__(self, instance: str) -> None:
         self._instance = instance_value(instance)
         self._turns: set[int] = set()
-        self._view: int | None = None
+        #: The turns that the asked views must have at least. For a store, the newest request for a view stands for those before
+        #: it; so only the least of these is asked for, and the next one when that is answered.
+        self._views: set[int] = set()
         # In the order in which they were asked.
         self._pages: dict[PageRequest, None] = {}
         self._due: float | None = None
 
     def __len__(self) -> int:
-        return len(self._turns) + (self._view is not None) + len(self._pages)
+        return len(self._turns) + len(self._views) + len(self._pages)
 
     @property
     def repeat_at(self) -> float | None:
@@ -60,12 +62,12 @@ class ClientRequests:
     def frames(self) -> list[Frame]:
         """All requests, in a fixed order."""
         frames = [Frame(Kind.SETTLE, turn) for turn in sorted(self._turns)]
-        if self._view is not None:
+        if self._views:
             frames.append(self.view_frame())
         return frames + [self.page_frame(page) for page in self._pages]
 
     def view_frame(self) -> Frame:
-        return Frame(Kind.VIEW_REQUEST, self._view or 0, (self._instance,))
+        return Frame(Kind.VIEW_REQUEST, min(self._views), (self._instance,))
 
     def page_frame(self, page: PageRequest) -> Frame:
         match page:
@@ -80,7 +82,7 @@ class ClientRequests:
 
     def add_view(self, at_least: int) -> None:
         self._begin()
-        self._view = at_least if self._view is None else max(self._view, at_least)
+        self._views.add(at_least)
 
     def add_page(self, page: PageRequest) -> bool:
         """False if the same page is asked for already."""
@@ -106,7 +108,7 @@ class ClientRequests:
 
     @property
     def is_waiting_for_view(self) -> bool:
-        return self._view is not None
+        return bool(self._views)
 
     def is_waiting_for(self, turn: int) -> bool:
         return turn in self._turns
@@ -120,10 +122,9 @@ class ClientRequests:
 
     def viewed(self, turn: int) -> bool:
         """False if nobody asked. An older view than asked for is shown, and still waited for."""
-        if self._view is None:
+        if not self._views:
             return False
-        if turn >= self._view:
-            self._view = None
+        self._views = {wanted for wanted in self._views if wanted > turn}
         return True
 
     def answered_by(self, page: Page) -> list[PageRequest]:
@@ -144,7 +145,7 @@ class ClientRequests:
         """The turns of one timeline mean nothing in another: no settle request stays, and any view will do."""
         dropped = sorted(self._turns)
         self._turns.clear()
-        self._view = None if self._view is None else 0
+        self._views = {0} if self._views else set()
         return dropped
 
 
