@@ -52,4 +52,7 @@ extension Duration {
         let (seconds, fraction) = components
         return seconds * 1_000_000 + fraction / 1_000_000_000_000
     }
+
+    /// As the journal keeps it: what is in memory must be no other than what a restart finds.
+    @usableFromInline var inWholeMicroseconds: Duration { self == .zero ? self : .microseconds(microseconds) }
 }

@@ -129,6 +129,15 @@ import Testing
         #expect(error?.description == "\(field): \(rule)")
     }
 
+    @Test func `All times are in whole microseconds, as a journal keeps them`() {
+        let (odd, even) = (Duration.nanoseconds(3_333_333_333), Duration.microseconds(3_333_333))
+        #expect(Schedule(.every(odd), missed: .once).rule == .every(even))
+        #expect(Retry.backoff(first: odd, max: odd, attempts: 2) == .backoff(first: even, max: even, attempts: 2))
+        let limits = { (time: Duration) in RunLimits(waiting: time, attempt: time, total: time) }
+        #expect(RunOptions(delay: odd, limits: limits(odd)) == RunOptions(delay: even, limits: limits(even)))
+        #expect(RunOptions(timeout: odd).timeout == even)
+    }
+
     @Test func `Calendars without text mean what they say`() throws {
         #expect(Cron.daily(hour: 3, minute: 5) == (try Cron("5 3 * * *")))
         #expect(Cron.hourly(minute: 99) == (try Cron("59 * * * *")))

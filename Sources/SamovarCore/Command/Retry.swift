@@ -31,12 +31,13 @@ public struct Retry: Hashable, Sendable {
         Retry(attempts: Swift.max(1, attempts), first: first, factor: factor, maximum: max)
     }
 
-    /// A back-off of any shape; programs use ``backoff(first:factor:max:attempts:)`` and ``times(_:)``.
+    /// A back-off of any shape; programs use ``backoff(first:factor:max:attempts:)`` and ``times(_:)``. Pauses are taken in whole
+    /// microseconds.
     public init(attempts: Int, first: Duration, factor: Double, maximum: Duration) {
         self.attempts = attempts
-        self.first = first
+        self.first = first.inWholeMicroseconds
         self.factor = factor
-        self.maximum = maximum
+        self.maximum = maximum.inWholeMicroseconds
     }
 
     /// The same attempts; and when the last has failed, the effect stays as a dead one also where ``Program/failed(_:_:)`` makes a message of

@@ -15,6 +15,16 @@ public struct RunOptions: Sendable {
         var needs: Set<String> = []
 
         static let `default` = Fields()
+
+        /// With times in whole microseconds.
+        var asKept: Fields {
+            var fields = self
+            fields.delay = delay.inWholeMicroseconds
+            fields.limits = RunLimits(
+                waiting: limits.waiting?.inWholeMicroseconds, attempt: limits.attempt?.inWholeMicroseconds,
+                total: limits.total?.inWholeMicroseconds)
+            return fields
+        }
     }
 
     private final class Box: Sendable {
@@ -33,7 +43,7 @@ public struct RunOptions: Sendable {
 
     private var fields: Fields {
         get { box?.fields ?? .default }
-        set { box = newValue == .default ? nil : Box(newValue) }
+        set { box = newValue == .default ? nil : Box(newValue.asKept) }
     }
 
     /// What `cancel` and `policy` go by; nil for an effect that nobody refers to.

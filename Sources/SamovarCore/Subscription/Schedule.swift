@@ -21,10 +21,10 @@ public struct Schedule: Hashable, Sendable {
     /// What becomes of times that passed before the store could send.
     public let missed: Missed
 
-    /// A schedule of this rule.
+    /// A schedule of this rule. An interval is taken in whole microseconds.
     @inlinable
     public init(_ rule: Rule, missed: Missed) {
-        self.rule = rule
+        if case .every(let interval) = rule { self.rule = .every(interval.inWholeMicroseconds) } else { self.rule = rule }
         self.missed = missed
     }
 
