@@ -56,6 +56,7 @@ struct AssignmentTable {
         @inline(__always)
         fileprivate mutating func clear(nextFree: Int?) -> Dispatcher.WorkerState? {
             let workerState = workerState.take()
+            if effect?.isOfSource == true { workerState?.sources -= 1 }
             workerState?.release(of: queue)
             effect = nil
             options = nil
@@ -105,6 +106,7 @@ struct AssignmentTable {
         attempt: Int = 0, since: Timestamp
     ) {
         let before = workerState.newest
+        if effect.id.isOfSource { workerState.sources += 1 }
         rows[number].give(
             effect.isUsual ? nil : effect.options, to: workerState, lease: lease, token: token, meter: meter,
             attempt: attempt, since: since, after: before)

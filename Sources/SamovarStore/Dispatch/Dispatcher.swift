@@ -322,7 +322,7 @@ struct Dispatcher {
             }
             let empty = rotation.first { worker in
                 guard let workerState = workers[worker] else { return false }
-                return workerState.running == 0 && hasRoom(workerState) && workerState.serves(effect.line)
+                return workerState.isFree && hasRoom(workerState) && workerState.serves(effect.line)
                     && workerState.hasRoom(for: effect.queue)
             }
             if let empty = empty.flatMap({ workers[$0] }) {
@@ -345,7 +345,9 @@ struct Dispatcher {
         }
         // One that runs a suspect gets nothing new anyway, and nobody knows for how long.
         reserved = line.flatMap { line in
-            workers.filter { !$0.value.isLeaving && !$0.value.isIsolated && $0.value.serves(line) }.keys.min()
+            workers.filter {
+                !$0.value.isLeaving && !$0.value.isIsolated && $0.value.sources < $0.value.slots && $0.value.serves(line)
+            }.keys.min()
         }
         lines.keepToken(of: line?.queue)
     }

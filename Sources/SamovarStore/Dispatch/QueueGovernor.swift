@@ -58,7 +58,9 @@ final class QueueGovernor {
     /// When something may be handed out; nil if it may now.
     func pause(now: Timestamp, forSuspect: Bool = false) -> Timestamp? {
         guard let limit else { return nil }
-        let next = limit.bucket.next(keepsOne && !forSuspect ? 2 : 1, limit.pace)
+        // Where there is room for one, nothing would leave while it is kept; and a suspect is looked at first.
+        let isKept = keepsOne && !forSuspect && limit.rule.burst > 1
+        let next = limit.bucket.next(isKept ? 2 : 1, limit.pace)
         return next <= now ? nil : next
     }
 

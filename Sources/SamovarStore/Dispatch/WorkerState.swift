@@ -23,6 +23,8 @@ extension Dispatcher {
             var number: UInt32 = 0
             /// How many jobs it has.
             var running = 0
+            /// How many of them are of sources, which have no end.
+            var sources = 0
             /// The place of the newest of them.
             var newest: Int?
             /// How many of them are of each queue, if there are limits.
@@ -30,7 +32,7 @@ extension Dispatcher {
             /// Jobs of a queue that it takes at once, where it said so.
             var limits: [Queue: Int] = [:]
             var heard: Timestamp
-            /// It holds one suspected effect, and gets nothing else.
+            /// It holds one suspected effect beside its sources, and gets nothing else.
             var isIsolated = false
             /// Its newest HELLO has asked for proofs.
             var takesProofs = false
@@ -55,6 +57,9 @@ extension Dispatcher {
 
         func isSilent(for limit: Duration, now: Timestamp) -> Bool { now - self.heard > limit }
 
+        /// It runs nothing that ends, and could begin something.
+        var isFree: Bool { self.running == self.sources && self.running < self.slots }
+
         func serves(_ line: LineName) -> Bool {
             self.queues.contains(line.queue) && line.needs.isSubset(of: self.capabilities)
         }
@@ -75,7 +80,7 @@ extension Dispatcher {
         func release(of queue: @autoclosure () -> Queue) {
             self.running -= 1
             if !self.limits.isEmpty { self.held[queue(), default: 1] -= 1 }
-            if self.running == 0 { self.isIsolated = false }
+            if self.running == self.sources { self.isIsolated = false }
         }
     }
 }

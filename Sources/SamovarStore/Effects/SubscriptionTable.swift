@@ -92,6 +92,11 @@ struct SubscriptionTable: Equatable, Sendable {
     }
 }
 
+extension EffectID {
+    /// Whether it is of a source, which has no end.
+    var isOfSource: Bool { ordinal >= SubscriptionTable.firstSource }
+}
+
 extension WantedEvent {
     fileprivate func first(from now: Timestamp) -> Timestamp? {
         if case .timer(let schedule, _) = kind { schedule.first(from: now) } else { nil }

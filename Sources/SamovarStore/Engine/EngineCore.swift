@@ -114,6 +114,8 @@ struct EngineCore<P: Program>: ~Copyable {
             log.begin(root: given.root > 0 ? given.root : head + 1)
             try run(message, given.bytes, given.role, given.checkpoint, origin: given.origin, now: now, log: &log)
         case .answer(let list, let effect, let lease, let root):
+            // What comes of a source begins a chain.
+            let root = root > 0 ? root : head + 1
             var messages: [P.Message] = []
             messages.reserveCapacity(list.count)
             do { for bytes in list { messages.append(try codecs.message.decode(bytes)) } } catch { return Self.unreadable(error) }
@@ -126,7 +128,7 @@ struct EngineCore<P: Program>: ~Copyable {
         case .failure(let failure, let effect, let payload, let root, let staysDead):
             // An effect of an older build that this one cannot read stays with the operator.
             guard let order = try? codecs.effect.decode(payload), let message = P.failed(order, failure) else { return .unhandled }
-            log.begin(root: root)
+            log.begin(root: root > 0 ? root : head + 1)
             log.expect(nil, staysDead ? .open : .closes)
             try run(message, origin: .failure(effect), now: now, log: &log)
         case .operated(let notice, let sender):

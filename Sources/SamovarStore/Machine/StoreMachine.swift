@@ -259,12 +259,14 @@ public struct StoreMachine: ~Copyable {
             settings, start: number, awaiting: turns.state.joined, effects: Array(turns.state.ledger.open.keys))
         let author = build + Record.Event.cancelsDead
         turns.write(.started(number: number, build: author, schema: schema, seed: isNew ? seed : []), now: now)
+        // Before anything else is written: a replay names what begins here after this record.
+        if !isNew { turns.resubscribe(now: now) }
         for divergence in divergences {
             let accepted = Record.Event.divergenceAccepted(turn: divergence.turn, hash: divergence.hash, build: build)
             turns.write(accepted, origin: .operator, now: now)
         }
         scheduler.begin(turns.state.ledger, now: now)
-        if isNew { try turns.begin(seed: seed, now: now, &out) } else { turns.resubscribe(now: now) }
+        if isNew { try turns.begin(seed: seed, now: now, &out) }
         if settings.checksInvariants { turns.watchInvariants(&out) }
         scheduler.enterOrders(now: now, &turns)
         clients.restore(turns.state.sessions, now: now)

@@ -44,6 +44,19 @@ import Testing
         #expect(worst <= Double(rule.burst) + perMicrosecond, "\(comment): \(worst) at once, for a burst of \(rule.burst)")
     }
 
+    @Test func `A suspect does not stop a queue of which one is handed out at a time`() {
+        var hall = DispatchHall()
+        for number in [1, 2] as [UInt8] { hall.join(number, slots: 4) }
+        let long = [hall.order(), hall.order()]
+        #expect(hall.assign() == 2)
+        hall.rule(.default, Self.rate(1))
+        let suspect = hall.order(deaths: 9)
+        let usual = hall.order()
+        #expect(hall.assign(at: at(10)) == 1 && hall.isRunning(usual))
+        for id in long { hall.end(id) }
+        #expect(hall.assign(at: at(11)) == 1 && hall.isRunning(suspect))
+    }
+
     @Test(arguments: [(10, 1_000, 10), (3, 1_000, 1), (1, 7, 1), (1_000, 1_000, 5), (95_000, 1_000, 1), (95_000, 1_000, 95)])
     func `Idle workers get what the rate allows, and no more`(_ count: Int, _ milliseconds: Int, _ burst: Int) {
         var hall = DispatchHall()

@@ -243,6 +243,35 @@ import Testing
         #expect(rig.durable.joined.contains(workerID(number)) == false)
     }
 
+    @Test func `A worker with a source is not alone for ever after a suspect has ended`() throws {
+        let rig = try StoreTimerTests.rig(Shop.Watch(id: "feed", source: job("listen")))
+        rig.order(job("a"), sequence: 2)
+        let tasks = rig.takeTasks(worker(1))
+        let claims = tasks.map { JobClaim(effect: $0.effect, lease: $0.lease, token: $0.token) }
+        for epoch in 2...3 {
+            Self.lose(1, rig)
+            rig.connectWorker(1, slots: 9, claims: claims, credit: 9, epoch: epoch)
+        }
+        let a = try #require(tasks.first { $0.name == "a" })
+        rig.exchange(.result([a.answered("a")], credit: 9), from: worker(1))
+        rig.order(job("b"), sequence: 3)
+        #expect(rig.takeTasks(worker(1)).map(\.name) == ["b"])
+    }
+
+    @Test func `A suspect is offered to a worker that runs nothing but sources, which have no end`() throws {
+        let rig = try StoreTimerTests.rig(Shop.Watch(id: "feed", source: job("listen")))
+        rig.order(job("killer", attempts: 9), sequence: 2)
+        rig.machine.workerDied(workerID(1), "killed", now: rig.now)
+        rig.connectWorker(2, slots: 9, credit: 9)
+        rig.machine.workerDied(workerID(2), "killed", now: rig.now)
+        let killer = try #require(rig.connectWorker(3, slots: 9, credit: 9).tasks.first)
+        rig.exchange(.result([killer.failed()], credit: 9), from: worker(3))
+        rig.tick(.milliseconds(500))
+        #expect(rig.takeTasks(worker(3)).map(\.name) == ["listen"])
+        rig.tick(.seconds(1))
+        #expect(rig.takeTasks(worker(3)).map(\.name) == ["killer"])
+    }
+
     @Test func `A lost lease spends no retry and is no death, but after two the effect is offered alone`() throws {
         let rig = try Self.rig()
         rig.order(job("lost"))

@@ -261,6 +261,49 @@ import Testing
         #expect(dropped == [.store], "a journal without that record is replayed as it was")
     }
 
+    @Test func `What the end of a source orders is an effect like any other`() throws {
+        let rig = try Self.rig(Shop.Watch(id: "feed", source: job("listen")))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        let end = MessageList([packed(Shop.Message.finished("over")), packed(Shop.Message.order([job("b")]))])
+        #expect(rig.exchange(.result([task.result(.done(end))], credit: 9), from: worker(1)).tasks.map(\.name) == ["b"])
+        #expect(rig.durable.ledger.open.values.map(\.isSource) == [false])
+    }
+
+    @Test func `The failure of a source begins a chain of its own`() throws {
+        let rig = try Self.rig(Shop.Watch(id: "feed", source: job("listen")))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([task.failed(permanent: true)], credit: 9), from: worker(1))
+        var failures: [Record] = []
+        for batch in rig.committedBatches {
+            try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
+                if case .failure = record.origin { failures.append(record) }
+            }
+        }
+        #expect(failures.count == 1 && failures.allSatisfy { $0.root == $0.turn })
+    }
+
+    @Test func `A restart begins nothing anew whose times are no whole microseconds`() throws {
+        func engine() -> any ProgramEngine { TypedEngine(Uneven.self, secret: workshopSecret) }
+        let rig = try Rig(engine: engine(), replica: engine())
+        rig.round()
+        let before = rig.machine.turns.state.subscriptions
+        let later = try Rig(snapshot: rig.machine.snapshot(), now: at(1), engine: engine(), replica: engine())
+        #expect(later.machine.turns.state.subscriptions == before && before.activations.count == 2)
+    }
+
+    @Test func `What begins with a start has one name live and in a replay, whatever the start has accepted`() throws {
+        let former = try Rig()
+        former.round()
+        let divergence = Divergence(turn: 1, origin: .store, message: [], recorded: 1, hash: 7, orders: [])
+        let rig = try Rig(
+            snapshot: former.machine.snapshot(), now: at(1), engine: Self.engine(isTimed: true),
+            replica: Self.engine(isTimed: true), accepting: [divergence])
+        rig.round()
+        #expect(rig.machine.turns.state.subscriptions == rig.durable.subscriptions)
+        rig.tick(.seconds(2))
+        #expect(rig.durable.subscriptions.nextDue == at(5), "a replay knows that it has fired")
+    }
+
     @Test func `A source outlives any number of workers, and its program never hears of their deaths`() throws {
         let rig = try Self.rig(Shop.Watch(id: "feed", source: job("listen")))
         _ = rig.takeTasks(worker(1))
@@ -272,6 +315,25 @@ import Testing
         #expect(rig.durable.ledger.dead.isEmpty)
         #expect(try rig.state().done == [])
     }
+}
+
+/// A program whose times are no whole microseconds.
+private enum Uneven: OpenProgram {
+    struct State: Portable {}
+    enum Message: Portable { case ticked }
+    typealias Effect = Int
+
+    private static let odd = Duration.nanoseconds(3_333_333_333)
+
+    static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Self> { .state(State()) }
+    static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Self> { .none }
+    static func subscriptions(_ state: State) -> [Subscription<Self>] {
+        [
+            .every(odd, id: "tick", send: .ticked),
+            .source(7, id: "feed", retry: .backoff(first: odd, max: odd, attempts: .max)),
+        ]
+    }
+    static func failed(_ effect: Int, _ failure: Failure) -> Message? { nil }
 }
 
 /// A program whose timer sends what cannot be encoded.
