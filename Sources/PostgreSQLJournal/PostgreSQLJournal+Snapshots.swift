@@ -74,6 +74,8 @@ extension PostgreSQLJournal {
         let what = "The snapshot of turn \(turn.grouped) cannot be read."
         typealias Found = (bytes: [UInt8], count: Int, digest: [UInt8])
         let found = try server.transaction(what) { connection throws(PostgreSQLError) -> Found? in
+            // All parts or none: the store may take them away meanwhile.
+            try connection.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             let head = try connection.run(
                 "SELECT bytes, digest FROM \(place.table("snapshots")) WHERE partition = $1 AND turn = $2", key)
             guard head.count == 1 else { return nil }

@@ -8,8 +8,12 @@ import ZeroMQ
 /// The start of a store on a journal that several stores reach: interprets what the ``StandbyMachine`` says, on the thread of the loop,
 /// until the journal is this store's.
 struct Standby: ~Copyable {
-    /// The journal has to be opened again: another store has begun its timeline since, or has trimmed what was not followed yet.
-    struct IsOutdated: Error {}
+    /// The journal has to be opened again: another store has begun its timeline since, or has trimmed what was not followed yet; or it
+    /// was not reached while it was read.
+    struct IsOutdated: Error {
+        /// Milliseconds to wait before.
+        var pause = 0
+    }
 
     let opened: OpenedJournal
     let journal: any SharedJournal

@@ -41,12 +41,15 @@ struct OpenedJournal: Sendable {
 
     /// Opens the journal of a store, and waits for the lock of its data folder, which is made if it is not there. A journal that is there is
     /// not changed before ``beginWriting(_:beyond:)``.
-    init(serving location: JournalLocation, isFresh: Bool, waiting: (String) -> Void) throws(StoreError) {
+    ///
+    /// - Parameter isFresh: whether to archive what is there; false once that is done, whatever fails then.
+    init(serving location: JournalLocation, isFresh: inout Bool, waiting: (String) -> Void) throws(StoreError) {
         let folder = try StoreError.replacing { () throws(JournalError) in
             try DataFolder(at: location.dataFolder, creating: true, waiting: waiting)
         }
         try self.init(location, folder: folder) { () throws(StoreError) in
             if isFresh { _ = try StoreError.replacing { () throws(JournalError) in try location.archive(folder) } }
+            isFresh = false
             return try location.open(in: folder)
         }
     }
@@ -267,6 +270,8 @@ struct OpenedJournal: Sendable {
                 "none of the snapshots in \(name) can be used, and the turns before \(journal.first) are not kept any more (`--retain`)"
             )
         case let error as TrapError: StoreError(.program, "the journal in \(name) cannot be replayed: \(error)")
+        case let error as JournalError where error.code == .missing && journal is any SharedJournal:
+            StoreError(.again, "another store has trimmed the journal meanwhile: \(error)", divergence: nil, isTransient: true)
         default: StoreError(reading: error, in: name)
         }
     }

@@ -26,19 +26,19 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public let description: String
     /// What was ordered and what is ordered now, if a replay found that these are not the same and nobody has accepted it.
     public let divergence: DivergenceReport?
-    /// Whether what keeps the journal is not reached, so that the same may be tried again.
-    let isAway: Bool
+    /// Whether the same may be tried again: what keeps the journal is not reached, or another store has trimmed what was to be read.
+    let isTransient: Bool
 
     /// An error of this kind.
     public init(_ code: Code, _ description: String) {
         self.init(code, description, divergence: nil)
     }
 
-    init(_ code: Code, _ description: String, divergence: DivergenceReport?, isAway: Bool = false) {
+    init(_ code: Code, _ description: String, divergence: DivergenceReport?, isTransient: Bool = false) {
         self.code = code
         self.description = description
         self.divergence = divergence
-        self.isAway = isAway
+        self.isTransient = isTransient
     }
 }
 
@@ -74,6 +74,6 @@ extension StoreError {
             }
         // What a salvage can do is said where it is needed.
         let hint = error.code == .damaged ? " `journal verify` tells what is left, `journal salvage` goes on with that." : ""
-        self.init(code, "\(error)\(hint)", divergence: nil, isAway: error.code == .unavailable)
+        self.init(code, "\(error)\(hint)", divergence: nil, isTransient: error.code == .unavailable)
     }
 }

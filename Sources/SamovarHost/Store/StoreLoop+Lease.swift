@@ -18,18 +18,22 @@ extension StoreLoop {
     /// Opens the journal. A database that does not answer is waited for: whatever starts this store again would give up sooner.
     /// One that lets nobody in is a configuration that a person has to mend.
     ///
+    /// - Parameters:
+    ///   - isFresh: whether to archive what is there; false once that is done.
+    ///   - pause: how long to wait before.
     /// - Returns: nil if the process was told to end before.
-    func open(isFresh: Bool) throws -> OpenedJournal? {
+    func open(isFresh: inout Bool, after pause: Int) throws -> OpenedJournal? {
         var poller = Poller()
         _ = poller.add(mailbox.wakeup)
         var news: [Event] = []
         defer { for event in news { mailbox.post(event) } }
         var isTold = false
+        if pause > 0, try !rest(&poller, milliseconds: pause, &news) { return nil }
         while true {
             do throws(StoreError) {
-                return try OpenedJournal(serving: configuration.journal, isFresh: isFresh) { logger.notice("\($0)") }
+                return try OpenedJournal(serving: configuration.journal, isFresh: &isFresh) { logger.notice("\($0)") }
             } catch {
-                guard error.isAway else { throw error }
+                guard error.isTransient else { throw error }
                 if !isTold { logger.error("the journal is waited for: \(error)") }
                 isTold = true
             }
@@ -67,6 +71,8 @@ extension StoreLoop {
         var poller = Poller()
         _ = poller.add(mailbox.wakeup)
         var news: [Event] = []
+        // What a store is told that serves, be it after the journal was opened again.
+        defer { for event in news { mailbox.post(event) } }
         var standby = Standby(opened, journal, lease, settings, accepted: accepted, clock: clock, logger: logger)
         let number = try standby.run(
             &machine, mayBegin: !configuration.isStandby, isAsking: configuration.isHandOver, page: page
@@ -74,8 +80,6 @@ extension StoreLoop {
             try rest(&poller, milliseconds: milliseconds, &news)
         }
         guard let number else { return nil }
-        // What a store is told that serves.
-        for event in news { mailbox.post(event) }
         let thread = try LeaseThread(lease, settings) { [mailbox] in mailbox.post(.lease($0)) }
         return Begun(number: number, lease: LeaseKeeper(thread, settings, epoch: number, taken: standby.taken))
     }

@@ -58,8 +58,9 @@ final class StoreLoop: Sendable {
             logger.warning("\(endpoint) has no keys: every user of this machine can send inputs, run effects and see views there")
         }
         var isFresh = configuration.isFresh
+        var pause = 0
         while true {
-            guard let opened = try open(isFresh: isFresh) else { return }
+            guard let opened = try open(isFresh: &isFresh, after: pause) else { return }
             try opened.requireProgram(of: engine(opened.secret, configuration.settings.group))
             try opened.requireSeed(seed)
             do {
@@ -69,10 +70,10 @@ final class StoreLoop: Sendable {
                 return try end.get()
             } catch let error as EndpointError {
                 throw StoreError(.configuration, "\(error)")
-            } catch is Standby.IsOutdated {
+            } catch let outdated as Standby.IsOutdated {
                 opened.close()
                 opened.letGo()
-                isFresh = false
+                pause = outdated.pause
             }
         }
     }
@@ -94,16 +95,22 @@ final class StoreLoop: Sendable {
         let marker = TrapMarker(page.memory, pulse: pulse)
         for warning in opened.journal.warnings { logger.warning("\(warning)") }
         var accepted = AcceptedDivergences(requested: configuration.acceptedDivergences)
-        var machine = try page.restoring {
-            try opened.recover(accepting: &accepted) {
-                StoreMachine(
-                    settings: settings, engine: engine(opened.secret, settings.group),
-                    timeline: opened.timeline, secret: opened.secret, build: configuration.build, keys: keys?.table ?? .none,
-                    marker: marker,
-                    durability: "\(opened.journal.durability)", isFenced: opened.journal is any SharedJournal)
-            } note: {
-                logger.warning("\($0)")
+        var machine: StoreMachine
+        do {
+            machine = try page.restoring {
+                try opened.recover(accepting: &accepted) {
+                    StoreMachine(
+                        settings: settings, engine: engine(opened.secret, settings.group),
+                        timeline: opened.timeline, secret: opened.secret, build: configuration.build, keys: keys?.table ?? .none,
+                        marker: marker,
+                        durability: "\(opened.journal.durability)", isFenced: opened.journal is any SharedJournal)
+                } note: {
+                    logger.warning("\($0)")
+                }
             }
+        } catch let error as StoreError where error.isTransient {
+            logger.warning("the journal is opened again: \(error)")
+            throw Standby.IsOutdated(pause: 1_000)
         }
         // The journal is one that can be served: from here on it is written.
         guard var begun = try begin(opened, &machine, accepted, page, clock) else { return (true, .success(())) }

@@ -1,16 +1,20 @@
 import Journal
 import JournalChain
 import SamovarCore
+import SamovarHost
 import Synchronization
 
 /// A journal that another store has, as a standby sees it.
 final class FollowedJournal: SharedJournal {
     /// What reading on finds.
     private let trouble: JournalError
+    /// No store has begun its timeline.
+    private let isNew: Bool
 
     let identity = UniqueID(high: 1, low: 2)
     let first = 1
-    let last = 0
+    /// What there was when it was opened.
+    let last: Int
     let epoch = 1
     let witnessed = 0
     let isWitnessed = true
@@ -18,23 +22,22 @@ final class FollowedJournal: SharedJournal {
     let warnings: [String] = []
     let findings: [JournalError] = []
 
-    init(trouble: JournalError) {
-        self.trouble = trouble
+    init(trouble: JournalError, last: Int = 0, isNew: Bool = false) {
+        (self.trouble, self.last, self.isNew) = (trouble, last, isNew)
     }
 
     var end: BatchChain { BatchChain() }
 
     func refresh() throws(JournalError) { throw trouble }
 
-    /// Its timeline was begun.
     func fact(_ name: String) throws(JournalError) -> [UInt8]? {
-        name == "timeline" ? [UInt8](repeating: 1, count: 16) : nil
+        name == "timeline" && !isNew ? [UInt8](repeating: 1, count: 16) : nil
     }
 
     func facts() throws(JournalError) -> [(name: String, value: [UInt8])] { [] }
     func chain(behind turn: Int?) throws(JournalError) -> BatchChain { BatchChain() }
     func examine(behind turn: Int?, _ body: (Batch) throws -> Void) throws -> JournalError? { nil }
-    func read(from turn: Int, _ body: (Batch) throws -> Void) throws {}
+    func read(from turn: Int, _ body: (Batch) throws -> Void) throws { if turn <= last { throw trouble } }
     func snapshots() throws(JournalError) -> [Int] { [] }
 
     func snapshot(at turn: Int) throws(JournalError) -> Snapshot { throw JournalError(.missing, "There is none.") }
@@ -54,19 +57,46 @@ final class FollowedJournal: SharedJournal {
 }
 
 /// Where such a journal is.
-struct FollowedPlace: FencedJournalPlace {
-    let journal: FollowedJournal
+final class FollowedPlace: FencedJournalPlace {
+    private let journal: FollowedJournal?
+    private let lease: FollowedLease?
+    private let archived = Mutex(0)
 
     var description: String { "followed" }
 
     private static let unused = JournalError(.misuse, "A standby has no use for that.")
 
-    func open(_ access: SharedAccess) throws(JournalError) -> any SharedJournal { journal }
+    /// - Parameter journal: nil if it cannot be opened.
+    init(_ journal: FollowedJournal?, _ lease: FollowedLease? = nil) {
+        (self.journal, self.lease) = (journal, lease)
+    }
+
+    var archives: Int { archived.withLock(\.self) }
+    var location: JournalLocation {
+        get throws { try location(in: "/nowhere") }
+    }
+
+    func location(in folder: String) throws -> JournalLocation {
+        try JournalLocation("followed:", dataFolder: folder, kinds: [JournalKind(schemes: ["followed"]) { _ in self }])
+    }
+
+    func open(_ access: SharedAccess) throws(JournalError) -> any SharedJournal {
+        guard let journal else { throw JournalError(.unavailable, "The database is away.") }
+        return journal
+    }
+
     func create(for role: String?) throws(JournalError) -> Bool { throw Self.unused }
     func requireIdle() throws(JournalError) { throw Self.unused }
-    func archive() throws(JournalError) -> String { throw Self.unused }
 
-    func lease(of journal: any SharedJournal, address: String) throws(JournalError) -> any JournalLease { throw Self.unused }
+    func archive() throws(JournalError) -> String {
+        archived.withLock { $0 += 1 }
+        return "archive"
+    }
+
+    func lease(of journal: any SharedJournal, address: String) throws(JournalError) -> any JournalLease {
+        guard let lease else { throw Self.unused }
+        return lease
+    }
 
     func draft(
         from source: any StoredJournal, as identity: DraftIdentity, behind turn: Int?

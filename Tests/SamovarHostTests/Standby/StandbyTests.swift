@@ -1,6 +1,7 @@
 import Journal
 import JournalChain
 import Logging
+import ProcessSupport
 import SamovarCore
 import SamovarStore
 import Testing
@@ -21,6 +22,12 @@ private enum Lamp: OpenProgram {
 
 /// What becomes of a standby whose journal cannot be followed.
 @Suite struct StandbyTests {
+    private func machine(of opened: OpenedJournal) -> StoreMachine {
+        StoreMachine(
+            settings: StoreSettings(), engine: TypedEngine(Lamp.self, secret: opened.secret), timeline: opened.timeline,
+            secret: opened.secret, build: "test")
+    }
+
     /// Follows a journal with so many turns more than it knows, until the third wait.
     ///
     /// - Returns: when the owner was asked for it, and when no longer.
@@ -29,16 +36,12 @@ private enum Lamp: OpenProgram {
         _ trouble: JournalError = JournalError(.unavailable, "The database is away."), turns: Int = 5, isAsking: Bool = false
     ) throws -> [Bool] {
         let journal = FollowedJournal(trouble: trouble)
-        let place = FollowedPlace(journal: journal)
-        let kind = JournalKind(schemes: ["followed"]) { _ in place }
-        let opened = try OpenedJournal(reading: JournalLocation("followed:", dataFolder: "/nowhere", kinds: [kind]))
+        let opened = try OpenedJournal(reading: FollowedPlace(journal).location)
         let lease = FollowedLease(JournalOwner(epoch: 1, head: turns, digest: []))
         var standby = Standby(
             opened, journal, lease, LeaseSettings(), accepted: AcceptedDivergences(), clock: HostClock(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        var machine = StoreMachine(
-            settings: StoreSettings(), engine: TypedEngine(Lamp.self, secret: opened.secret), timeline: opened.timeline,
-            secret: opened.secret, build: "test")
+        var machine = machine(of: opened)
         // Of no file, since there is no such folder.
         let page = TrapPage(in: "/nowhere") { _ in }
         defer { page.end() }
@@ -67,5 +70,57 @@ private enum Lamp: OpenProgram {
     @Test func `A journal that has lost its end is not followed`() throws {
         let error = #expect(throws: StoreError.self) { try follow(JournalError(.damaged, "The journal has lost its end.")) }
         #expect(error?.code == .damaged)
+    }
+
+    @Test(arguments: [
+        (JournalError(.unavailable, "The database is away."), StoreError.Code.inputOutput),
+        (JournalError(.missing, "The turns after 0 were trimmed."), .again),
+    ])
+    func `A journal that goes away or is trimmed while a start reads it is read again`(
+        _ trouble: JournalError, _ code: StoreError.Code
+    ) throws {
+        let opened = try OpenedJournal(reading: FollowedPlace(FollowedJournal(trouble: trouble, last: 5)).location)
+        var accepted = AcceptedDivergences()
+        do {
+            _ = try opened.recover(accepting: &accepted) {
+                machine(of: opened)
+            } note: { _ in
+            }
+            Issue.record("it was read")
+        } catch {
+            #expect(error.isTransient && error.code == code, "\(error)")
+        }
+    }
+
+    @Test func `What a standby is told before it opens the journal again is heard by the store that serves`() throws {
+        let scratch = try Scratch()
+        let journal = FollowedJournal(trouble: JournalError(.unavailable, "The database is away."), isNew: true)
+        let place = FollowedPlace(journal, FollowedLease(JournalOwner(epoch: 1, head: 5, digest: [])))
+        let loop = try StoreLoop(
+            StoreConfiguration(journal: place.location, endpoint: .local(folder: scratch.path)), logger: Logger(label: "test"))
+        let opened = try OpenedJournal(reading: place.location)
+        var machine = machine(of: opened)
+        let page = TrapPage(in: "/nowhere") { _ in }
+        defer { page.end() }
+        loop.readKeys()
+        do {
+            _ = try loop.begin(opened, &machine, AcceptedDivergences(), page, HostClock())
+            Issue.record("it has begun")
+        } catch is Standby.IsOutdated {}
+        let isHeard = loop.mailbox.takeAll().contains { if case .readKeys = $0 { true } else { false } }
+        #expect(isHeard)
+    }
+
+    @Test func `What was archived for a fresh start is not archived again when the journal is opened again`() throws {
+        let scratch = try Scratch()
+        let place = FollowedPlace(nil)
+        var isFresh = true
+        for _ in 1...2 {
+            let error = #expect(throws: StoreError.self) {
+                try OpenedJournal(serving: place.location(in: scratch.folder("data")), isFresh: &isFresh) { _ in }
+            }
+            #expect(error?.isTransient == true, "\(error?.description ?? "")")
+        }
+        #expect(place.archives == 1)
     }
 }
