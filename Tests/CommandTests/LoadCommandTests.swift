@@ -250,6 +250,10 @@ import Testing
             let help = try Child(executable, ["load", "--help"], in: scratch)
             #expect(try await help.wait() == .exited(0), "\(help.errors)")
             #expect(help.output.contains("load --rate 500 --kill store,worker") == kills, "\(help.output)")
+            // Of two machines, both are told where the store is.
+            for machine in ["127.0.0.1", "10.0.0.5"] {
+                #expect(help.output.contains("--endpoint tcp://\(machine):7410"), "\(help.output)")
+            }
             for option in ["kill", "every", "workers", "slots", "seed"] {
                 #expect(help.output.contains("--\(option) <\(option)>") == kills, "\(option): \(help.output)")
             }
@@ -281,12 +285,14 @@ import Testing
             (["--rate", "10", "--saturate"], 64, "--rate and --saturate exclude each other"),
             (["--kill", "agent"], 64, "only store and worker can be killed"),
             (["--kill", "store", "--data", scratch.folder("data")], 64, "--kill is for processes that load has started itself"),
+            (["--workers", "4", "--data", scratch.folder("data")], 64, "--workers is for processes that load has started itself"),
             (["--agent"], 64, "--agent and --join ENDPOINT belong together"),
             (["--input", #"{"a":"#], 65, "is no JSON"),
             (["--setup", #"{"a":"#], 65, "the setup input {\"a\": is no JSON"),
             (["--agent", "--join", "ipc:///x", "--setup", "increment"], 64, "--setup is the coordinator's"),
             (["--data", scratch.folder("data"), "--duration", "1s"], 69, "no store answers"),
             (["--listen", "tcp://0.0.0.0:7800", "--agents", "1"], 78, "where agents join with keys alone"),
+            (["--listen", "ipc:///no/such/x", "--agents", "1"], 78, "cannot listen at ipc:///no/such/x: No such file"),
             (["--agent", "--join", "tcp://192.0.2.1:7800"], 78, "where agents join with keys alone"),
             (["--report", "/no/such/folder/load.html"], 74, "cannot write /no/such/folder/load.html: No such file or directory"),
             (["--config", settings], 64, "the settings name a journal, which may be in use: name an empty one with --journal"),

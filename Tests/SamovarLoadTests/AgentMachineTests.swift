@@ -69,12 +69,27 @@ struct AgentMachineTests {
 
     @Test func `Without a coordinator it fails`() {
         var waiting = AgentMachine(now: at(0))
-        #expect(waiting.ticked(isIdle: true, answered: 0, now: at(60)) == [.fail("the coordinator has said nothing for 60 s")])
+        #expect(waiting.ticked(isIdle: true, answered: 0, now: at(660)) == [.fail("the coordinator has said nothing for 660 s")])
+        var told = running()
+        _ = told.heard(.stop, now: at(1))
+        _ = told.ticked(isIdle: true, answered: 0, now: at(1.1))
+        #expect(told.ticked(isIdle: true, answered: 0, now: at(61.1)) == [.fail("the coordinator has said nothing for 60 s")])
         var broken = running()
         #expect(broken.disconnected() == [.fail("the coordinator is gone")])
         #expect(broken.disconnected() == [])
         var dismissed = running()
         #expect(dismissed.heard(.dismissed("no"), now: at(1)) == [.fail("no")])
+    }
+
+    @Test func `Others are waited for as long as the coordinator waits, who says nothing meanwhile`() {
+        var joined = AgentMachine(now: at(0))
+        var ready = AgentMachine(now: at(0))
+        _ = ready.heard(.plan(share), now: at(0))
+        _ = ready.connected(timeline: "t", now: at(0))
+        for second in 1...600 {
+            #expect(joined.ticked(isIdle: true, answered: 0, now: at(Double(second))) == [.say(.alive)])
+            #expect(ready.ticked(isIdle: true, answered: 0, now: at(Double(second))) == [.say(.alive)])
+        }
     }
 
     @Test func `Words that make no sense now are an error`() {

@@ -16,7 +16,7 @@ public import SamovarCore
 /// | dismissed | fails | fails | fails | fails | fails | fails |
 /// | disconnected | fails | fails | fails | fails | fails | finish |
 ///
-/// Limits: the coordinator answers within 60 s in the phases in which the agent waits for it.
+/// Limits: the coordinator thanks within 60 s. While it waits for other agents it may say nothing for ten minutes.
 public struct AgentMachine: ~Copyable {
     public enum Action: Equatable, Sendable {
         case say(AgentMessage)
@@ -49,10 +49,12 @@ public struct AgentMachine: ~Copyable {
     private var nextWord: Timestamp
 
     private static let patience = Duration.seconds(60)
+    /// While others are waited for: the coordinator gives up first, and says so.
+    private static let gatheringPatience = LoadProtocol.gathering + patience
     private static let interval = Duration.microseconds(LoadProtocol.interval)
 
     public init(now: Timestamp) {
-        state = .joining(until: now + Self.patience)
+        state = .joining(until: now + Self.gatheringPatience)
         nextWord = now + Self.interval
     }
 
@@ -103,7 +105,7 @@ extension AgentMachine {
     /// All clients are welcome at the store.
     public mutating func connected(timeline: String, now: Timestamp) -> [Action] {
         guard case .connecting(let share) = state else { return [] }
-        state = .ready(share, until: now + Self.patience)
+        state = .ready(share, until: now + Self.gatheringPatience)
         return [.say(.ready(timeline: timeline))]
     }
 
@@ -113,9 +115,8 @@ extension AgentMachine {
     public mutating func ticked(isIdle: Bool, answered: Int, connected: Int = 0, now: Timestamp) -> [Action] {
         switch state {
         case .ended: return []
-        case .joining(let until), .ready(_, let until), .reporting(let until):
-            if now >= until { return fail("the coordinator has said nothing for \(Self.patience.components.seconds) s") }
-            return isTimeToSpeak(now) ? [.say(.alive)] : []
+        case .joining(let until), .ready(_, let until): return wait(Self.gatheringPatience, until: until, now)
+        case .reporting(let until): return wait(Self.patience, until: until, now)
         case .connecting: return isTimeToSpeak(now) ? [.say(.connecting(count: connected))] : []
         case .running(let share, let start):
             var actions = progress(start, now)
@@ -143,6 +144,11 @@ extension AgentMachine {
 // MARK: - Decisions
 
 extension AgentMachine {
+    private mutating func wait(_ patience: Duration, until end: Timestamp, _ now: Timestamp) -> [Action] {
+        if now >= end { return fail("the coordinator has said nothing for \(patience.components.seconds) s") }
+        return isTimeToSpeak(now) ? [.say(.alive)] : []
+    }
+
     private mutating func end(_ share: LoadShare, _ start: Timestamp, _ now: Timestamp) -> [Action] {
         drain(share, start, 0, now)
         // The second half is for the answers.

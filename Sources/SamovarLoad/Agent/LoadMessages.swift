@@ -9,6 +9,8 @@ public enum LoadProtocol {
     public static let pieceSize = 256 << 10
     /// How often an agent says something, in microseconds.
     public static let interval: Int64 = 1_000_000
+    /// How long a coordinator waits for agents that people start on other machines. It says nothing to those that have joined meanwhile.
+    public static let gathering = Duration.seconds(600)
 }
 
 /// Numbers of the HDR histograms: values in microseconds, and how often each was counted.

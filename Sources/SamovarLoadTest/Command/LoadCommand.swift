@@ -17,8 +17,11 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
             discussion: """
                 Examples:
                 \(startsStores ? withProgram : withoutProgram)
-                  \(executableName) load --listen 'tcp://*:7800' --keys keys --agents 1      and on another machine:
-                  \(executableName) load --agent --join tcp://10.0.0.5:7800 --key load.key
+                  \(executableName) load --listen 'tcp://*:7800' --keys keys --agents 1 \\
+                    --input increment --endpoint tcp://127.0.0.1:7410 --key load.key
+                and on another machine:
+                  \(executableName) load --agent --join tcp://10.0.0.5:7800 --key load.key \\
+                    --endpoint tcp://10.0.0.5:7410
                 Inputs are due at a fixed rate, and every latency counts from when an input was due. In an input, {n} is its number, \
                 {client} that of its client, {sequence} its number in that client.\(startsStores ? " \(ownStore)" : "")
                 Exit code 0: nothing was lost, duplicated or out of order; 70: something was, or an agent is missing.
@@ -196,9 +199,9 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
         let settings = try options.settings(flags)
         if agent { return try await takePart(settings) }
         let isOwn = Self.startsStores && settings.data == nil && settings.endpoint == nil
-        guard isOwn || kill == nil else {
+        if !isOwn, let option = ownStoreOption {
             throw CommandFailure(
-                .usage, "--kill is for processes that load has started itself; leave out --data and --endpoint")
+                .usage, "\(option) is for processes that load has started itself; leave out --data and --endpoint")
         }
         guard !isOwn || settings.journal == nil || options.store.journal != nil else {
             throw CommandFailure(

@@ -52,7 +52,7 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
         children = (0..<command.processes).map { "agent \($0 + 1)" }
         coordinator = try LoadCoordinator(
             plan, at: [meeting] + meetings.open, keyed: meetings.keyed, expecting: command.processes + command.agents, kills: kills,
-            patience: command.agents > 0 ? .seconds(600) : .seconds(30))
+            patience: command.agents > 0 ? LoadProtocol.gathering : .seconds(30))
     }
 
     /// Where agents of other machines may join.

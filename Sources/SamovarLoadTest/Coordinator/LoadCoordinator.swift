@@ -3,6 +3,7 @@ import MessagePack
 import SamovarCore
 import SamovarHost
 import SamovarLoad
+import SamovarText
 import SamovarWire
 import ZeroMQ
 
@@ -103,7 +104,7 @@ struct CoordinatorLoop: ~Copyable {
         // The last word to the agents.
         options.linger = 1_000
         var router = try Socket(Context.shared(), .router, options: options)
-        for address in coordinator.addresses { try router.bind(address) }
+        for address in coordinator.addresses { try Self.bind(&router, address) }
         var poller = Poller()
         let keyed = try Self.keyedSocket(coordinator.keyed, options, &poller, hear)
         doorbell = poller.add(coordinator.mailbox.wakeup)
@@ -118,6 +119,14 @@ struct CoordinatorLoop: ~Copyable {
             now: clock.now())
     }
 
+    private static func bind(_ socket: inout Socket, _ address: String) throws(CommandFailure) {
+        do throws(ZeroMQError) {
+            try socket.bind(address)
+        } catch {
+            throw CommandFailure(.configuration, "cannot listen at \(address): \(error.reason)")
+        }
+    }
+
     private static func keyedSocket(
         _ meeting: LoadCoordinator.KeyedMeeting?, _ options: SocketOptions, _ poller: inout Poller,
         _ hear: @escaping @Sendable (CoordinatorMachine.Action) -> Void
@@ -128,7 +137,7 @@ struct CoordinatorLoop: ~Copyable {
         var options = options
         options.security = .curveServer(keys.server.secretKey, try gate.door(.front, Context.shared()))
         var socket = try Socket(Context.shared(), .router, options: options)
-        try socket.bind(meeting.endpoint.front)
+        try bind(&socket, meeting.endpoint.front)
         _ = poller.add(socket)
         return socket
     }
