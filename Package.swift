@@ -209,7 +209,7 @@ let package = Package(
         .target(
             name: "ConformCommand",
             dependencies: [
-                "SamovarConformance", "SamovarText", "SamovarCore", "SamovarHost", "MessagePack", "ZeroMQ",
+                "SamovarConformance", "SamovarCommands", "SamovarText", "SamovarCore", "SamovarHost", "MessagePack", "ZeroMQ",
                 argumentParser,
             ],
             swiftSettings: settings),

@@ -1,5 +1,6 @@
 public import ArgumentParser
 import Foundation
+import SamovarCommands
 public import SamovarConformance
 import SamovarCore
 import SamovarHost
@@ -50,7 +51,7 @@ public struct ConformCommand: AsyncParsableCommand {
 
     public func run() async throws {
         let scenarios = Scenario.all(of: role).filter { rule.isEmpty || rule.contains($0.name) }
-        if list { return print(scenarios.map { "\($0.name)\t\($0.rule)\t\($0.story)" }.joined(separator: "\n")) }
+        if list { return printData(scenarios.map { "\($0.name)\t\($0.rule)\t\($0.story)" }.joined(separator: "\n")) }
         let signals = [SIGINT, SIGTERM].map(endChildren)
         defer { for signal in signals { signal.cancel() } }
         let report: Report
@@ -59,7 +60,7 @@ public struct ConformCommand: AsyncParsableCommand {
         } catch let error as SpawnError {
             throw ValidationError("\(error)")
         }
-        print(format == .text ? report.text : JSONTranscoder.text(of: report.value))
+        printData(format == .text ? report.text : JSONTranscoder.text(of: report.value))
         if report.broken > 0 { throw ExitCode(65) }
     }
 
