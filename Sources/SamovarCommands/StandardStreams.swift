@@ -41,7 +41,9 @@ package func reserveStandardOutput() -> Int32? {
 /// puts other characters in the place of what is not UTF-8.
 ///
 /// - Parameter take: gets each line without its end.
-func readLines(of file: Int32 = STDIN_FILENO, _ take: (_ line: [UInt8]) -> Void) {
+/// - Returns: the error for which no more can be read; nil at the end. What had come of a line by then is left out.
+@discardableResult
+func readLines(of file: Int32 = STDIN_FILENO, _ take: (_ line: [UInt8]) -> Void) -> Int32? {
     var line: [UInt8] = []
     var part = [UInt8](repeating: 0, count: 1 << 16)
     func takeLine() {
@@ -51,6 +53,7 @@ func readLines(of file: Int32 = STDIN_FILENO, _ take: (_ line: [UInt8]) -> Void)
     }
     while true {
         let count = part.withUnsafeMutableBytes { bytes in retrying { read(file, bytes.baseAddress, bytes.count) } }
+        guard count >= 0 else { return errno }
         guard count > 0 else { break }
         var pieces = part[..<count].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let last = pieces.removeLast()
@@ -61,6 +64,7 @@ func readLines(of file: Int32 = STDIN_FILENO, _ take: (_ line: [UInt8]) -> Void)
         line += last
     }
     if !line.isEmpty { takeLine() }
+    return nil
 }
 
 /// Calls again when a signal came in between.

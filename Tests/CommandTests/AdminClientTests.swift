@@ -79,6 +79,22 @@ import ZeroMQ
         #expect(told.output == "requeued 3/0\n")
     }
 
+    @Test func `With --all, what dies again at once is not requeued for ever`() async throws {
+        let scratch = try Scratch()
+        let store = ScriptedStore(at: .local(folder: scratch.path)) { ids in
+            AdminReply(id: ids[ids.count - 1], value: ["requeued": ["3/0"], "dead": 2])
+        }
+        // A thread and no task, which would wait for its turn behind those of other tests.
+        Thread { store.run() }.start()
+        defer { store.end() }
+        let child = try Child(
+            Executable.counter,
+            ["effects", "--requeue", "--all", "--data", scratch.folder("data"), "--endpoint", "\(store.endpoint)"], in: scratch)
+        #expect(try await child.wait() == .exited(75), "\(child.errors)")
+        #expect(child.output == "requeued 3/0\n" && Set(store.requests).count == 2)
+        #expect(child.errors == "error: effects that were requeued are dead again; `effects --dead` lists what is left\n")
+    }
+
     @Test func `Nothing is sent if one of the names is none`() async throws {
         let told = try await run("--requeue", "3/0", "4")
         #expect(told.end == .exited(65) && told.requests == 0)

@@ -132,4 +132,15 @@ import Testing
         #expect(check.end == .exited(78))
         #expect(check.errors == "error: There is no data folder \(data).\n")
     }
+
+    @Test func `A folder whose store has keys is checked with the flags of its up`() async throws {
+        let keys = scratch.folder("keys")
+        let made = try Child(
+            Executable.counter,
+            ["keys", "new", "ops", "--role", "operator", "--keys", keys, "--out", scratch.folder("ops.key")], in: scratch)
+        #expect(try await made.wait() == .exited(0), "\(made.errors)")
+        try await serve()
+        let check = try await run(1, "check", "--endpoint", "tcp://*:7410", "--keys", keys)
+        #expect(check.end == .exited(0), "\(check.errors)")
+    }
 }

@@ -45,6 +45,24 @@ import Testing
         #expect(try #require(json["last"] as? Int) > turns[2])
     }
 
+    @Test func `The generic tool says who reads a journal in a database, and offers to make none`() async throws {
+        let scratch = try Scratch()
+        for command in ["list", "verify"] {
+            let child = try Child(
+                Executable.samovar, ["journal", command, "--journal", "postgresql://127.0.0.1/shop"], in: scratch)
+            #expect(try await child.wait() == .exited(78))
+            #expect(
+                child.errors
+                    == "error: samovar reads journals in data folders alone: one in a database is for the program's own executable\n"
+            )
+        }
+        for (executable, makes) in [(Executable.samovar, false), (Executable.counter, true)] {
+            let help = try Child(executable, ["journal", "--help"], in: scratch)
+            #expect(try await help.wait() == .exited(0))
+            #expect(help.output.contains("\n  init ") == makes, "\(help.output)")
+        }
+    }
+
     @Test func `While a store runs, what would replace its journal says who has the folder`() async throws {
         let store = try await CounterStore(workers: 0)
         let child = try store.start(["journal", "salvage"])

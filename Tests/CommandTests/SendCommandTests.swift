@@ -52,6 +52,14 @@ import Testing
         try await store.stop()
     }
 
+    @Test func `An error while inputs are read is told, and is no end of them`() async throws {
+        let store = try await CounterStore(workers: 0)
+        let command = "exec \(Executable.counter) send - --data \(store.data) < \(store.scratch.path)"
+        let send = try Child("/bin/bash", ["-c", command], in: store.scratch)
+        #expect(try await send.wait() == .exited(74), "\(send.errors)")
+        #expect(send.errors == "error: cannot read standard input: Is a directory\n")
+    }
+
     @Test func `A line that is not UTF-8 is refused with its number, and nothing of it or behind it is sent`() async throws {
         let store = try await CounterStore(workers: 0)
         let lines = #"printf 'increment\r\n\n"\377"\nincrement'"#

@@ -46,6 +46,14 @@ import Testing
         try await eventually("its store and worker end") { ProcessTable.all(naming: data).isEmpty }
     }
 
+    @Test func `What conform says needs a reader and space, as that of any command`() async throws {
+        let scratch = try Scratch()
+        let list = "\(Executable.samovar) conform client --list"
+        let (code, errors) = try await Self.unread(list, in: scratch)
+        #expect(code == "code 141\n" && errors == "", "\(errors)")
+        #expect(try await Self.shell("\(list) >/dev/full", in: scratch).code == "code 74\n")
+    }
+
     @Test func `An output for which there is no space is said`() async throws {
         let scratch = try Scratch()
         let (code, errors) = try await Self.shell("\(Executable.counter) schema >/dev/full", in: scratch)

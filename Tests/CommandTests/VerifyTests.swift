@@ -45,6 +45,15 @@ import Testing
         return data
     }
 
+    @Test func `A program that prints is verified as any other`() async throws {
+        let scratch = try Scratch()
+        let data = try await Self.folder([#"{"look":{}}"#], order: "forward", in: scratch)
+        let verify = try Child(
+            Self.fickle, ["verify", "--data", data], in: scratch, variables: ["FICKLE_ORDER": "forward", "FICKLE_TALKS": "1"])
+        #expect(try await verify.wait() == .exited(0), "\(verify.errors)")
+        #expect(verify.output.hasPrefix("ok: ") && verify.errors.contains("turn 2\n"), "\(verify.output)\(verify.errors)")
+    }
+
     // MARK: Fixtures
 
     /// Of a build without policies, of one with them, and of one that keeps snapshots in files: no later one reads older ones.

@@ -33,6 +33,7 @@ enum Fickle: OpenProgram {
     static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Fickle> { .state(State()) }
 
     static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Fickle> {
+        if ProcessInfo.processInfo.environment["FICKLE_TALKS"] != nil { print("turn \(turn.number)") }
         switch message {
         case .add(let names): state.names.formUnion(names)
         case .visit: return .batch(ordered(state.names).map { .run(.visit(name: $0)) })

@@ -106,6 +106,7 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
         let verb = requeue ? "requeue" : "drop"
         let what = requeue ? "requeued" : "dropped"
         var names: [MessagePackValue] = []
+        var known: Set<MessagePackValue> = []
         var left = try self.names()
         do {
             while true {
@@ -113,10 +114,15 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 guard case .array(let done)? = answer[what] else {
                     throw CommandFailure(.internal, "the store's answer cannot be read: \(answer)")
                 }
-                names += done
-                if !json { for case .string(let name) in done { printData("\(what) \(name)") } }
+                let new = done.filter { known.insert($0).inserted }
+                names += new
+                if !json { for case .string(let name) in new { printData("\(what) \(name)") } }
                 // What is named twice is done once.
                 left.removeAll { done.contains($0) }
+                if all, new.count < done.count {
+                    // The oldest come first, so these would come again for ever.
+                    throw CommandFailure(.tryLater, "effects that were \(what) are dead again; `effects --dead` lists what is left")
+                }
                 if done.isEmpty || (all ? answer["dead"] == .int(0) : left.isEmpty) { break }
             }
         } catch {

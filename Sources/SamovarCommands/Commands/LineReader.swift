@@ -15,6 +15,9 @@ final class LineReader: Sendable {
     /// Filled from zero: one that is released below its first value would trap.
     private let room = DispatchSemaphore(value: 0)
     private let costs = Mutex<[Int]>([])
+    private let failure = Mutex<Int32?>(nil)
+    /// Why standard input could not be read to its end; known when there are no more lines.
+    var error: Int32? { failure.withLock { $0 } }
 
     private static let capacity = 1_024
     /// A line costs one, and one more for each of these bytes.
@@ -30,10 +33,11 @@ final class LineReader: Sendable {
         } else {
             try startThread("samovar-input") { [self] in
                 var number = 0
-                readLines { line in
+                let error = readLines { line in
                     number += 1
                     take(line, number)
                 }
+                failure.withLock { $0 = error }
                 continuation.finish()
             }
         }

@@ -77,12 +77,22 @@ extension ProcessSettings {
 
     /// Where the journal is.
     func journal<Types: ProgramTypes>(for types: Types.Type) throws -> JournalLocation {
-        try self.journal(for: types, in: try dataFolder(for: types))
+        try requireKinds(of: types)
+        return try self.journal(for: types, in: try dataFolder(for: types))
     }
 
     func journal<Types: ProgramTypes>(for types: Types.Type, in folder: String) throws -> JournalLocation {
         guard let journal else { return JournalLocation(dataFolder: folder) }
+        try requireKinds(of: types)
         return try JournalLocation(journal, dataFolder: folder, kinds: Types.journals)
+    }
+
+    /// Which kinds of journals there are beside data folders is the program's.
+    private func requireKinds<Types: ProgramTypes>(of types: Types.Type) throws(CommandFailure) {
+        guard journal != nil, Types.schema == nil else { return }
+        throw CommandFailure(
+            .configuration,
+            "\(executableName) reads journals in data folders alone: one in a database is for the program's own executable")
     }
 
     /// Where a store listens.

@@ -105,7 +105,9 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
                     }
                 }
                 queue.close()
-                return nil
+                return lines.error.map {
+                    CommandFailure(.inputOutput, "cannot read standard input: \(String(cString: strerror($0)))")
+                }
             }
             group.addTask {
                 var worst = try await printRestored(client)

@@ -21,10 +21,14 @@ struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
     @OptionGroup var options: StoreOptions
     @OptionGroup var acceptance: AcceptanceOptions
     @Flag(name: .customLong("insecure-tcp"), help: "Take TCP without keys for granted, as for `up`.") var insecureTcp = false
+    @Option(name: .long, help: "The folder with the keys of the store, as for `up`.") var keys: String?
     @Option(name: .long, help: "text or json.") var format = OutputFormat.text
 
     func run() async throws {
-        let settings = try options.settings(insecureTcp ? ["insecureTcp": "true"] : [:])
+        var flags: [String: String] = [:]
+        flags["keys"] = keys
+        if insecureTcp { flags["insecureTcp"] = "true" }
+        let settings = try options.settings(flags)
         let journal = try settings.journal(for: AppTypes<App>.self)
         var configuration = StoreConfiguration(
             journal: journal, endpoint: try settings.endpoint(for: AppTypes<App>.self), build: executableBuild,

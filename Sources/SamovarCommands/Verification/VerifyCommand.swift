@@ -92,6 +92,10 @@ struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
 
     private func runPass(_ text: String, _ journal: JournalLocation) async throws {
         guard let data = Data(base64Encoded: text) else { throw ValidationError("--pass is for verify itself") }
+        // What the program prints is no part of the report.
+        guard let output = reserveStandardOutput() else {
+            throw CommandFailure(.inputOutput, "cannot keep standard output for the report")
+        }
         let plan: VerificationPlan
         do {
             plan = try MessagePackDecoder().decode(VerificationPlan.self, from: Array(data))
@@ -102,6 +106,8 @@ struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
             App.engine(secret: $0, limits: .default)
         }
         let bytes = try MessagePackEncoder(limits: MessagePackLimits(maximumBytes: .max)).encode(report)
-        try FileHandle.standardOutput.write(contentsOf: Data(bytes))
+        if let error = writeAll(bytes, to: output) {
+            throw CommandFailure(.inputOutput, "cannot write the report: \(String(cString: strerror(error)))")
+        }
     }
 }

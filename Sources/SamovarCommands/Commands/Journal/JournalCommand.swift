@@ -3,18 +3,19 @@ import ArgumentParser
 /// What is done with a journal as a whole. None of it needs the program's types, so the generic tool has it, too.
 struct JournalCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
-        CommandConfiguration(
+        // The generic tool knows no database.
+        let making: [any ParsableCommand.Type] = Types.schema == nil ? [] : [JournalInitCommand<Types>.self]
+        return CommandConfiguration(
             commandName: "journal",
-            abstract: "Makes, lists, verifies, backs up, restores and salvages a journal.",
+            abstract: "\(making.isEmpty ? "Lists" : "Makes, lists"), verifies, backs up, restores and salvages a journal.",
             discussion: """
                 Example: \(executableName) journal list --from 100 --to 120
                          \(executableName) journal verify
                          \(executableName) journal export /backup/monday
                 list, verify and export work beside a running store, too.
                 """,
-            subcommands: [
-                JournalInitCommand<Types>.self, JournalListCommand<Types>.self, JournalVerifyCommand<Types>.self,
-                JournalExportCommand<Types>.self,
+            subcommands: making + [
+                JournalListCommand<Types>.self, JournalVerifyCommand<Types>.self, JournalExportCommand<Types>.self,
                 JournalImportCommand<Types>.self, JournalSalvageCommand<Types>.self,
             ])
     }
