@@ -126,3 +126,31 @@ extension PanelNode: Codable where Input: Codable {
         try values.encode(nodes, forKey: .of)
     }
 }
+
+extension PanelGauge {
+    private enum Key: String, CodingKey {
+        case label, value, from, to, unit
+    }
+
+    /// Reads the encoded form of docs/panel.md.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: Key.self)
+        self.init(
+            label: try values.decode(String.self, forKey: .label), value: try values.decode(Double.self, forKey: .value),
+            from: try values.decode(Double.self, forKey: .from), to: try values.decode(Double.self, forKey: .to),
+            unit: try values.decodeIfPresent(String.self, forKey: .unit) ?? "")
+    }
+}
+
+extension PanelColumn {
+    private enum Key: String, CodingKey {
+        case title, alignment
+    }
+
+    /// Reads the encoded form of docs/panel.md.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: Key.self)
+        self.init(
+            try values.decode(String.self, forKey: .title), try values.decodeIfPresent(Alignment.self, forKey: .alignment) ?? .left)
+    }
+}

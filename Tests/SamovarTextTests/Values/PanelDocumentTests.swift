@@ -41,6 +41,20 @@ import Testing
         #expect(ViewText.lines(of: try reader.readValue()).joined(separator: "\n") == (try block("text")))
     }
 
+    @Test func `What may be left out is`() throws {
+        let text = """
+            {"panel": 1, "of": [
+              {"kind": "text", "text": "3 trees"}, {"kind": "gauge", "label": "water", "value": 30, "from": 0, "to": 40},
+              {"kind": "progress", "label": "picked", "done": 3}, {"kind": "table", "columns": [{"title": "tree"}], "rows": []}
+            ]}
+            """
+        let panel = try MessagePackDecoder(lenient: true).decode(Panel<Input>.self, from: JSONTranscoder.parse(text).encoded)
+        let nodes: [PanelNode<Input>] = [
+            .text("3 trees", .plain), .gauge("water", 30, in: 0...40), .progress("picked", done: 3), .table(["tree"], rows: []),
+        ]
+        #expect(panel == Panel("", nodes))
+    }
+
     @Test func `A panel in one line is its words`() throws {
         #expect(
             ViewText.line(of: try JSONTranscoder.parse(try block("json")))
