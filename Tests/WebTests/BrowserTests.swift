@@ -230,6 +230,43 @@ struct BrowserTests {
     }
 
     @Test(.timeLimit(.minutes(3)))
+    func `A second press on “drop” does not drop the effect that has moved up`() async throws {
+        let page = try await ServedPage()
+        let browser = try await Browser(in: page.scratch)
+        try await browser.visit(page.address)
+        try await browser.shows("Change", in: "main")
+        // A store with three dead effects, which drops what it is told to.
+        _ = try await browser.value(
+            """
+            (() => { const old = window.fetch; let dead = ['1/0', '2/0', '3/0']; window.dropped = [];
+              const json = (value) => Promise.resolve(new Response(JSON.stringify(value)));
+              window.fetch = (url, options) => {
+                if (String(url).endsWith('/effects')) return json({ openCount: 0, open: [], deadCount: dead.length,
+                  dead: dead.map((effect) => ({ effect })) });
+                if (!String(url).endsWith('/drop')) return old(url, options);
+                const { effect } = JSON.parse(options.body);
+                window.dropped.push(effect); dead = dead.filter((one) => one !== effect);
+                return json({ dropped: [effect] }); }; })()
+            """)
+        try await browser.click("document.querySelector('nav a[href=\"#effects\"]')")
+        try await browser.shows("3 dead", in: "main .dead")
+        try await settle()
+        _ = try await browser.value(
+            """
+            (async () => { const drop = () => [...document.querySelectorAll('main .dead button')]
+                .find((one) => one.textContent === 'drop').click();
+              drop();
+              while (!document.querySelector('main .dead h2').textContent.startsWith('2')) await new Promise((go) => setTimeout(go, 5));
+              drop(); await new Promise((go) => setTimeout(go, 200)); })()
+            """)
+        #expect(try await browser.value("window.dropped.join(' ')") as? String == "1/0")
+        try await settle()
+        try await browser.click("[...document.querySelectorAll('main .dead button')].find(one => one.textContent === 'drop')")
+        try await browser.shows("1 dead", in: "main .dead")
+        #expect(try await browser.value("window.dropped.join(' ')") as? String == "1/0 2/0")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
     func `Without the token there is nothing to be seen`() async throws {
         let page = try await ServedPage()
         let browser = try await Browser(in: page.scratch)

@@ -140,6 +140,16 @@ import Testing
         #expect(try level("state.lost").text("problem")?.contains("there is no state.lost") == true)
     }
 
+    @Test func `A state that is a whole number keeps all its digits`() throws {
+        let path = ValuePath(root: .state)
+        let numbers: [(MessagePackValue, shown: MessagePackValue)] = [
+            (.int(9_007_199_254_740_993), "9007199254740993"), (.uint(.max), "18446744073709551615"), (.int(7), .int(7)),
+        ]
+        for (number, shown) in numbers {
+            #expect(try StateTree.level(of: path, in: number.encoded, from: 0)["value"] == shown)
+        }
+    }
+
     @Test func `Of too many checkpoints the one goes whose neighbours are nearest to each other`() {
         #expect(CheckpointPlan.dropped(of: [100, 200, 250, 400]) == 200)
         #expect(CheckpointPlan.dropped(of: []) == nil)

@@ -23,6 +23,23 @@ struct TimelineTests {
     private static let three = [#"{"add":{"name":"pears"}}"#, #"{"count":{"name":"pears","by":4}}"#, #"{"setGoal":{"to":20}}"#]
 
     @Test(.timeLimit(.minutes(3)))
+    func `Enter on a link opens the link, and not the turn that is chosen`() async throws {
+        let (page, browser) = try await timeline(Self.three)
+        try await browser.shows("setGoal", in: "main .turns")
+        try await browser.press("Home", code: 36)
+        try await eventually("one is chosen") { try await browser.value(Self.chosen) as? String != "" }
+        // What its default is not kept from opens the link.
+        let isOpened = try await browser.value(
+            """
+            document.querySelector('nav a[href="#effects"]')
+              .dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }))
+            """)
+        #expect(isOpened as? Bool == true)
+        #expect(try await browser.value("location.hash") as? String == "#timeline")
+        #expect(page.store.end == nil)
+    }
+
+    @Test(.timeLimit(.minutes(3)))
     func `A person scrubs to the first, a middle and the newest turn, and sees their states`() async throws {
         let (page, browser) = try await timeline(Self.three)
         try await browser.shows("setGoal", in: "main .turns")

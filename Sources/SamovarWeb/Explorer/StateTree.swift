@@ -43,7 +43,8 @@ enum StateTree {
                 })
         default:
             level["kind"] = "value"
-            level["value"] = try leaf(&reader, valueBytes)
+            // What is long is cut already, and says how long it was.
+            level["value"] = PageValues.bounded(try leaf(&reader, valueBytes), text: .max)
         }
         return level
     }

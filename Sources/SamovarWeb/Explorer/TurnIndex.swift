@@ -21,6 +21,8 @@ struct TurnIndex {
         fileprivate(set) var marks: [TurnMark] = []
         /// Microseconds, of the first turn and of each that is a multiple of the stride.
         fileprivate var times: [Int64] = []
+        /// The time of the newest turn.
+        fileprivate var newest: Int64 = 0
         fileprivate var roots = TurnSet()
         fileprivate var causes = TurnSet()
 
@@ -85,13 +87,22 @@ extension TurnIndex.Block {
         // A turn that is known, or not the next one, is none of this row.
         guard record.turn == last + 1 else { return }
         if marks.isEmpty || record.turn.isMultiple(of: TurnIndex.timeStride) { times.append(record.time.microseconds) }
+        newest = record.time.microseconds
         marks.append(TurnMark(of: record))
         if record.root != record.turn { roots.insert(record.root) }
         if let cause = record.causeTurn { causes.insert(cause) }
     }
 
-    /// The newest time that is known at this turn.
-    fileprivate func time(of turn: Int) -> Int64 { times[turn / TurnIndex.timeStride - first / TurnIndex.timeStride] }
+    /// Between two turns whose times are known, as if they came evenly.
+    fileprivate func time(of turn: Int) -> Int64 {
+        let stride = TurnIndex.timeStride
+        let place = turn / stride - first / stride
+        let begin = max(first, turn / stride * stride)
+        let end = min(last, (turn / stride + 1) * stride)
+        guard end > begin else { return times[place] }
+        let later = place + 1 < times.count ? times[place + 1] : newest
+        return times[place] + Int64(Double(later - times[place]) * Double(turn - begin) / Double(end - begin))
+    }
 }
 
 // MARK: Density

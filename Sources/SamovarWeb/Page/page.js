@@ -161,10 +161,15 @@ function drawField(parent, index, node) {
 /** How long what has just come to its place is not pressed: a person may have meant what stood there. */
 const settling = 400;
 
+/** Whether a control has just come to its place, which is said. */
+function isSettling(element, label) {
+  const isNew = performance.now() - element.dataset.since < settling && element.dataset.since > drawnFirst;
+  if (isNew) say(`“${label}” has just come to this place: look, and press again`, "warning");
+  return isNew;
+}
+
 function press(node, element, text) {
-  if (performance.now() - element.dataset.since < settling && element.dataset.since > drawnFirst) {
-    return say(`“${node.label}” has just come to this place: look, and press again`, "warning");
-  }
+  if (isSettling(element, node.label)) return;
   const body = { turn: store.turn, control: node.control };
   if (text !== undefined) body.text = text;
   doing(node.label, async () => {
@@ -268,9 +273,11 @@ function drawEffects(section, kind, count, effects, actions) {
       setText(link, value);
     });
     actions.forEach((action, index) => {
-      const button = place(place(row, columns.length + index, "td"), 0, "button");
+      // That of another effect is another control.
+      const what = `${action} ${effect.effect}`;
+      const button = place(place(row, columns.length + index, "td"), 0, "button", "", what);
       setText(button, action);
-      button.onclick = () => doing(`${action} ${effect.effect}`, async () => {
+      button.onclick = () => isSettling(button, what) || doing(what, async () => {
         const answer = await post(action, { effect: effect.effect });
         refreshEffects();
         return answer;

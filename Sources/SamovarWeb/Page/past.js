@@ -238,7 +238,9 @@ export function past({ get, setText, drawValue, draw, store }) {
     const count = density.refused.length;
     const rates = density.refused.map((_, index) => {
       const [from, to] = [density.times[index], density.times[index + 1]];
-      return from === null || to === null ? null : density.each / Math.max((to - from) / 1000, 0.001);
+      // The last one has fewer turns, and ends with the newest.
+      const turns = Math.min(density.each, density.last - density.first - index * density.each);
+      return from === null || to === null || turns < 1 ? null : turns / Math.max((to - from) / 1000, 0.001);
     });
     const heights = rates.map((rate) => (rate === null ? null : Math.log10(1 + rate * 1000)));
     const highest = Math.max(1, ...heights.filter((value) => value !== null));
@@ -265,6 +267,8 @@ export function past({ get, setText, drawValue, draw, store }) {
 
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, button, summary")) return;
+    // On a link it opens that.
+    if (event.key === "Enter" && event.target.closest("a")) return;
     const [name, turn] = location.hash.slice(1).split("/");
     const keys = {
       timeline: {
