@@ -106,4 +106,18 @@ import Testing
         let effects = try await listener.run("effects", "--json")
         #expect(effects.output.contains(#""openCount":0"#), "\(effects.output)")
     }
+
+    @Test func `A worker that ends in order gives a source back that has heard nothing, and that is no failure`() async throws {
+        let scratch = try Scratch()
+        let speaker = try await Cluster("speaker", in: scratch)
+        let listener = try await Cluster("listener", in: scratch)
+        let worker = try listener.startWorker()
+        try await listener.connected { [address = speaker.address] in _ = try await $0.turn(of: .listen(to: address)) }
+        // The thread of the handler's connector, which is told of a shutdown by then.
+        try await eventually("it listens") { ProcessTable.threads(of: worker.id).contains("samovar-client") }
+        worker.send(SIGTERM)
+        try await worker.wait()
+        let effects = try await listener.run("effects", "--json")
+        #expect(effects.output.contains(#""failures":0"#), "\(effects.output)")
+    }
 }

@@ -49,7 +49,8 @@ public final class Connector<P: Program>: Service {
     }
 
     /// Runs the connection until `close`, cancellation or a graceful shutdown. It waits for a store that is away. A connector that has
-    /// ended stays so, and another `run` ends as this one did.
+    /// ended stays so, and another `run` ends as this one did. In a handler of a worker it goes on while that shuts down, as the handler
+    /// does.
     ///
     /// - Throws: `PeerError` if the store refuses this client, as one of another schema.
     public func run() async throws {

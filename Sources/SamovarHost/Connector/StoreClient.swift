@@ -145,7 +145,7 @@ public final class StoreClient: Service {
     /// A client that has ended stays so: another `run` returns, or throws, what this one did. Who wants to try again makes another client.
     public func run() async throws {
         if let end = told.withLock(\.end) { return try end.get() }
-        try await withTaskCancellationOrGracefulShutdownHandler {
+        try await HandlerTask.untilShutdown {
             do {
                 try await onThread("samovar-client") { [self] in
                     var loop = try ClientLoop(self)
@@ -156,7 +156,7 @@ public final class StoreClient: Service {
                 throw error
             }
             end(.success(()))
-        } onCancelOrGracefulShutdown: {
+        } onShutdown: {
             self.close()
         }
     }

@@ -135,7 +135,7 @@ public struct WorkerHost<P: Program>: Service {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (index, slot) in slots.enumerated() {
                     let executor = executors[index % executors.count]
-                    group.addTask { await slot.run(on: executor, work) }
+                    group.addTask { await HandlerTask.$isCurrent.withValue(true) { await slot.run(on: executor, work) } }
                 }
                 defer {
                     for slot in slots { slot.close() }
