@@ -31,6 +31,29 @@ import Testing
         store.expectEffects([])
     }
 
+    @Test func `A worker that takes nothing more still answers what it has after a restart`() throws {
+        let store = try TestStore(Kiosk.self)
+        store.send(.add("a")) { $0.sites = [Kiosk.Site(name: "a")] }
+        store.send(.probe("a"))
+        store.workersLeave()
+        store.restart()
+        store.complete(.probe(name: "a"), with: .probed("a", up: true)) { $0.sites[0].up = true }
+        store.expectEffects([])
+    }
+
+    @Test func `An effect that was requeued and died again is left, though its first death was expected`() throws {
+        let reports = Reports()
+        let store = try TestStore(Kiosk.self, reporter: reports.reporter)
+        store.send(.probe("silent"))
+        store.fail(.probe(name: "silent"))
+        store.expectDeadEffects([.probe(name: "silent")])
+        store.requeue(.probe(name: "silent"))
+        store.fail(.probe(name: "silent"))
+        store.finish()
+        let texts = reports.takeAll()
+        #expect(texts.count == 1 && texts.first?.contains("1 dead effect") == true, "\(texts)")
+    }
+
     @Test func `An effect that failed for good is told to the program, or stays dead`() throws {
         let store = try TestStore(Kiosk.self)
         store.send(.probe("a"))

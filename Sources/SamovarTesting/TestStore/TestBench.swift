@@ -206,7 +206,8 @@ final class TestBench<P: Program> {
 
     private func greet() {
         for seat in seats { greet(seat) }
-        if hasWorkers { greetAsWorker() }
+        // Also one that takes nothing any more: it goes on with what it has.
+        greetAsWorker()
         settle()
     }
 
@@ -220,7 +221,7 @@ final class TestBench<P: Program> {
             id: Self.workerID, slots: 65_536, queues: queues, running: claims.sorted { $0.effect < $1.effect },
             capabilities: capabilities)
         deliver(.hello(Hello(role: .worker(offer), schema: P.schema, epoch: nextEpoch())), from: Self.worker)
-        deliver(.credit(.max), from: Self.worker)
+        deliver(hasWorkers ? .credit(.max) : .drain, from: Self.worker)
     }
 
     private func nextEpoch() -> Int {

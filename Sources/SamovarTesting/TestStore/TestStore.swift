@@ -231,6 +231,8 @@ public final class TestStore<P: Program> {
         var expected = before
         expect(&expected)
         body()
+        // One that was requeued may die again, which is to be expected anew.
+        if !expectedDead.isEmpty { expectedDead.formIntersection(bench.machine.deadEffects.map(\.effect.id)) }
         reportBreaches(call, at: location)
         if let stop = bench.stop { return report("\(call): the store stops: \(stop)", at: location) }
         var difference = Difference(expected: expected, actual: state, named: "state")
