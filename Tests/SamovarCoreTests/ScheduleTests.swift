@@ -136,6 +136,7 @@ import Testing
         let limits = { (time: Duration) in RunLimits(waiting: time, attempt: time, total: time) }
         #expect(RunOptions(delay: odd, limits: limits(odd)) == RunOptions(delay: even, limits: limits(even)))
         #expect(RunOptions(timeout: odd).timeout == even)
+        #expect(QueueRules.Rate(1, per: odd).interval == even)
     }
 
     @Test func `Calendars without text mean what they say`() throws {

@@ -84,7 +84,7 @@ public struct QueueRules: Hashable, Sendable {
         /// - Parameter burst: nil for `count`.
         public init(_ count: Int, per interval: Duration, burst: Int? = nil) {
             self.count = max(1, count)
-            self.interval = max(.milliseconds(1), interval)
+            self.interval = max(.milliseconds(1), interval.inWholeMicroseconds)
             self.burst = max(1, burst ?? count)
         }
     }

@@ -31,6 +31,20 @@ public enum Policy: Hashable, Sendable {
 
     /// The widest lane.
     package static let widthLimit = 1_000
+    /// How many may be open at once, at most.
+    package static let limits = 1...1 << 32
+
+    /// As the journal keeps it.
+    var asKept: Policy {
+        switch self {
+        case .all, .latest, .first: self
+        case .serial(let limit): .serial(limit: Self.bounded(limit))
+        case .lane(let width, let limit, let behindDead):
+            .lane(width: min(max(1, width), Self.widthLimit), limit: Self.bounded(limit), behindDead: behindDead)
+        }
+    }
+
+    package static func bounded(_ limit: Int) -> Int { min(max(limits.lowerBound, limit), limits.upperBound) }
 
     /// How many may run at once, and how many be open; nil if they do not wait for each other.
     package var lane: (width: Int, limit: Int, stops: Bool)? {

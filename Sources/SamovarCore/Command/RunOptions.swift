@@ -16,9 +16,10 @@ public struct RunOptions: Sendable {
 
         static let `default` = Fields()
 
-        /// With times in whole microseconds.
+        /// As the journal keeps them: with times in whole microseconds, and a policy whose numbers it can hold.
         var asKept: Fields {
             var fields = self
+            fields.policy = policy.asKept
             fields.delay = delay.inWholeMicroseconds
             fields.limits = RunLimits(
                 waiting: limits.waiting?.inWholeMicroseconds, attempt: limits.attempt?.inWholeMicroseconds,

@@ -65,9 +65,9 @@ extension EngineCore {
                 root: given.root, content: .message(next.bytes, .open, checkpoint: nil))
             skip(to: followUp.number - 1)
             effects += try take(try self.message(next.bytes), next.bytes, .open, nil, of: followUp, log: &log)
-            guard effects <= limits.effects else { throw GroupLimit.effects(limits.effects, root: given.number) }
             while let next = log.takeFollowUp() { followUps.append(next) }
         }
+        guard effects <= limits.effects else { throw GroupLimit.effects(limits.effects, root: given.number) }
         subscribe(now: given.time, log: &log)
         return SupposedEnd(verdict: .applied, isRemade: isRemade)
     }

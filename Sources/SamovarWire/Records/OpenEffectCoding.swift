@@ -145,7 +145,6 @@ extension Policy {
     private static var laneBit: Int { 1 << 44 }
     private static var stopBit: Int { 1 << 43 }
     private static var widthShift: Int { 33 }
-    private static var limits: ClosedRange<Int> { 1...1 << 32 }
 
     /// The policy as a number, for the journal: that of the case, 3 plus the limit of `serial`, or the parts of a lane side by side.
     package var code: Int {
@@ -159,8 +158,6 @@ extension Policy {
             return Self.laneBit | (behindDead == .stops ? Self.stopBit : 0) | width << Self.widthShift | Self.bounded(limit)
         }
     }
-
-    private static func bounded(_ limit: Int) -> Int { max(limits.lowerBound, min(limit, limits.upperBound)) }
 
     init?(code: Int) {
         switch code {

@@ -75,6 +75,18 @@ import Testing
         #expect(differences == [])
     }
 
+    @Test func `Limits that no snapshot can hold are the same before and after one`() throws {
+        let rig = try StoreWorkerTests.rig(slots: 9, credit: 9)
+        rig.order(
+            Shop.Job(name: "a", id: "one", policy: "serial", limit: .max), Shop.Job(name: "b", id: "two", policy: "lane", limit: 0))
+        var restored = Rig.machine()
+        try restored.restore(snapshot: try rig.machine.snapshot())
+        var replayed = Rig.machine()
+        for batch in rig.committedBatches { try replayed.replay(first: batch.first, last: batch.last, bytes: batch.bytes) }
+        let differences = try replayed.differences(from: restored)
+        #expect(differences == [] && rig.durable.ledger.open.count == 2)
+    }
+
     @Test func `Each part in which two machines differ is named`() throws {
         let rig = try Self.rich()
         var other = Rig.machine()

@@ -28,6 +28,17 @@ import Testing
         return journal
     }
 
+    @Test func `What a store would have ended with ends the supposition, without follow-ups, too`() throws {
+        let journal = try MillJournal()
+        let machine = WhatIfMachine(Supposition(inserted: [2: [packed(Mill.Message.grind("a"))]]), through: 2) {
+            TypedEngine(Mill.self, secret: millSecret, limits: GroupLimits(effects: 0))
+        }
+        #expect(throws: GroupLimit.self) {
+            for record in journal.records { try machine.take(record) }
+            _ = try machine.finish()
+        }
+    }
+
     @Test func `An input that is removed takes its follow-ups along, and those behind keep their numbers`() throws {
         let journal = try MillJournal()
         try journal.send(.pour(8))
