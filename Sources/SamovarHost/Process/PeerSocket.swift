@@ -104,7 +104,13 @@ package struct PeerSocket: ~Copyable {
 
     private mutating func take(_ step: ConnectionPlan.Step, _ poller: inout Poller) throws {
         switch step {
-        case .open(let place): try open(place, &poller)
+        case .open(let place):
+            do {
+                try open(place, &poller)
+            } catch let error as ZeroMQError where error.code == .tooManyDescriptors {
+                // Whoever has taken them all may give some back. It is told by the next look: for a wake-up there is none left.
+                failure = .impossible("\(error)")
+            }
         case .resolve(let name): try names.ask(name, &poller)
         }
     }
