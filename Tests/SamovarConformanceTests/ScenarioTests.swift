@@ -66,6 +66,30 @@ import Testing
         #expect((machine.verdict == .held) == isInTime)
     }
 
+    @Test func `A subscriber whose first request is late is answered, and asks for the view that is missing`() throws {
+        func at(_ seconds: Double) -> Timestamp { Timestamp(microseconds: Int64(seconds * 1e6)) }
+        let scenario = try #require(Scenario.all(of: .subscriber).first { $0.name == "asks-seldom" })
+        var machine = ScenarioMachine(scenario, as: .subscriber, slack: .seconds(2), now: at(0))
+        let route = Route(.front, [1])
+        func request(_ turn: Int64) -> [[UInt8]] { RawFrame(.viewRequest, turn, timeline: Stage.timeline(1), [.nil]).parts }
+        machine.subscribed(Stage.topic, now: at(0.1))
+        machine.printed(["turn": 200, "view": ["turn": 200]], now: at(0.2))
+        let identity: Value = .binary([UInt8](repeating: 7, count: 16))
+        let hello = RawFrame(.hello, 1, timeline: RawFrame.noTimeline, [[["Conform", 1], 0, "client", identity]])
+        machine.received(hello.parts, from: route, now: at(0.3))
+        _ = machine.takeActions()
+        machine.received(request(0), from: route, now: at(0.4))
+        let views = machine.takeActions().compactMap { action -> RawFrame? in
+            guard case .send(let parts, route) = action, let frame = try? RawFrame(parts: parts) else { return nil }
+            return frame.is(.view) ? frame : nil
+        }
+        #expect(views.map(\.number) == [100])
+        machine.received(request(300), from: route, now: at(0.5))
+        #expect(machine.takeActions().isEmpty && machine.verdict == nil)
+        machine.ticked(now: at(1.4))
+        #expect(machine.verdict == .held)
+    }
+
     @Test(arguments: Subject.allCases)
     func `Names are unique, and each scenario has a rule and a story`(role: Subject) {
         let scenarios = Scenario.all(of: role)

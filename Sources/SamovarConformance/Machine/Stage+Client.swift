@@ -71,7 +71,8 @@ extension Stage {
             while client.inputs[client.expected] != nil { client.expected += 1 }
             let numbers = inputs.compactMap { $0[0]?.integer }.filter { $0 < client.expected }
             if !numbers.isEmpty { receipt(numbers) }
-        case .viewRequest: if manners.views { view(at: max(head, frame.number)) }
+        case .viewRequest:
+            if frame.number <= manners.newestView { view(at: max(min(head, manners.newestView), frame.number)) }
         case .settle: send(.settled, frame.number, [])
         default: break
         }

@@ -28,7 +28,8 @@ struct Stage {
         var marks = true
         /// Inputs with RECEIPT.
         var receipts = true
-        var views = true
+        /// The newest turn of which a view is sent to whoever asks for one.
+        var newestView = Int64.max
     }
 
     /// One connection, as the store has it.
