@@ -128,7 +128,7 @@ class Service:
         return found
 
     def kill_one(self, chance):
-        """Kills the whole service in one of ten cases, else its store or one of its workers."""
+        """Kills `up` in one of ten cases, else its store or one of its workers."""
         if chance.random() < 0.1:
             self.process.kill()
             self.process.wait()
@@ -144,11 +144,30 @@ class Service:
         return True
 
     def stop(self):
+        """Returns a problem if something is left running. What a killed `up` has left ends by itself, a moment later."""
         self.process.terminate()
         try:
             self.process.wait(timeout=30)
         except subprocess.TimeoutExpired:
             self.process.kill()
+        end = time.monotonic() + 30
+        while left := self.users_of_data():
+            if time.monotonic() > end:
+                return f"still running after the end of the service: {left}"
+            time.sleep(0.05)
+        return None
+
+    def users_of_data(self):
+        data = os.fsencode(self.arguments[-1])
+        found = []
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{name}/cmdline", "rb") as file:
+                    if data in file.read().split(b"\0"):
+                        found.append(int(name))
+            except OSError:
+                pass
+        return found
 
 
 def send(data, lines):
@@ -216,7 +235,9 @@ def main():
                 sys.exit("\n".join(problems[:20] + [log.read()[-3000:]]))
             print("each at least once, under one key, in order for each endpoint")
         finally:
-            service.stop()
+            left = service.stop()
+        if left:
+            sys.exit(left)
 
 
 if __name__ == "__main__":
