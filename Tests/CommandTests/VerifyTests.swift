@@ -132,6 +132,39 @@ import Testing
         #expect(verify.errors.contains("  differs    state\n"))
     }
 
+    @Test func `A build that wants other subscriptions verifies what a former one wrote`() async throws {
+        let scratch = try Scratch()
+        let data = try await Self.folder([#"{"look":{}}"#], order: "forward", in: scratch)
+        // The time of the file is the name of the build.
+        let next = scratch.folder("next")
+        #expect(try await Child("cp", [Self.fickle, next], in: scratch).wait() == .exited(0))
+        let variables = ["FICKLE_ORDER": "forward", "FICKLE_WATCHES": "1"]
+        // Each stops in order, and so leaves a snapshot.
+        for (executable, variables) in [(Self.fickle, ["FICKLE_ORDER": "forward"]), (next, variables)] {
+            let store = try Child(executable, ["store", "--data", data], in: scratch, variables: variables)
+            try await eventually("the store serves: \(store.errors)") { store.errors.contains("serving") }
+            store.send(SIGTERM)
+            #expect(try await store.wait() == .exited(0))
+        }
+        let verify = try Child(next, ["verify", "--data", data], in: scratch, variables: variables)
+        #expect(try await verify.wait() == .exited(0), "\(verify.errors)")
+        #expect(
+            verify.output.contains(", the subscriptions of 2 snapshots are those of another build and were not compared"),
+            "\(verify.output)")
+        let json = try Child(next, ["verify", "--data", data, "--format", "json"], in: scratch, variables: variables)
+        #expect(try await json.wait() == .exited(0))
+        #expect(try (json.json["otherSubscriptions"] as? [Int])?.count == 2)
+        // Of what one build has written, all is compared.
+        let alone = scratch.folder("alone")
+        let single = try Child(next, ["store", "--data", alone], in: scratch, variables: variables)
+        try await eventually("the store serves: \(single.errors)") { single.errors.contains("serving") }
+        single.send(SIGTERM)
+        #expect(try await single.wait() == .exited(0))
+        let fickle = try Child(next, ["verify", "--data", alone], in: scratch, variables: ["FICKLE_ORDER": "forward"])
+        #expect(try await fickle.wait() == .exited(65))
+        #expect(fickle.errors.contains("  differs    subscriptions\n"), "\(fickle.errors)")
+    }
+
     @Test func `It verifies beside a store that is reached at another endpoint`() async throws {
         let scratch = try Scratch()
         let data = scratch.folder("data")

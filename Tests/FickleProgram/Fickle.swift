@@ -6,7 +6,7 @@ import SamovarWeb
 /// A program that breaks the one rule that Samovar cannot check beforehand: `update` looks at more than its arguments.
 ///
 /// It orders things as its `Set` has them, and that order is another one in each process. `FICKLE_ORDER=forward` and `backward` make
-/// it two editions of a program that keeps the rule.
+/// it two editions of a program that keeps the rule, and `FICKLE_WATCHES` one that wants to look each hour.
 enum Fickle: OpenProgram {
     struct State: Portable {
         var names: Set<String> = []
@@ -42,6 +42,10 @@ enum Fickle: OpenProgram {
         case .visited(let name): state.visited.append(name)
         }
         return .none
+    }
+
+    static func subscriptions(_ state: State) -> [Subscription<Fickle>] {
+        ProcessInfo.processInfo.environment["FICKLE_WATCHES"] == nil ? [] : [.every(.seconds(3_600), id: "look", send: .look)]
     }
 
     private static func ordered(_ names: Set<String>) -> [String] {

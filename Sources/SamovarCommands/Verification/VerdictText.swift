@@ -14,6 +14,10 @@ enum VerdictText {
             "\(counted(verdict.digests, "state")) and \(counted(verdict.snapshots.count, "snapshot")) agree",
         ]
         if states > 0 { parts.append("\(counted(states, "state")) as the store had \(states == 1 ? "it" : "them")") }
+        if !verdict.wantOtherwise.isEmpty {
+            let count = verdict.wantOtherwise.count
+            parts.append("the subscriptions of \(counted(count, "snapshot")) are those of another build and were not compared")
+        }
         if !verdict.accepted.isEmpty {
             parts.append("another command was accepted at turn \(verdict.accepted.map(String.init).joined(separator: " and "))")
         }
@@ -92,6 +96,7 @@ enum VerdictText {
             "ok": .bool(verdict.finding == nil), "timeline": .string(verdict.subject.timeline),
             "turns": .int(Int64(verdict.subject.last)), "digests": .int(Int64(verdict.digests)),
             "snapshots": .array(verdict.snapshots.map { .int(Int64($0)) }),
+            "otherSubscriptions": .array(verdict.wantOtherwise.map { .int(Int64($0)) }),
             "unreadableSnapshots": .array(verdict.unreadable.map { .int(Int64($0.turn)) }),
             "accepted": .array(verdict.accepted.map { .int(Int64($0)) }),
             "commands": [

@@ -102,7 +102,7 @@ struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
         } catch {
             throw ValidationError("--pass is for verify itself: \(error)")
         }
-        let report = try await VerificationPass<App.Program>.run(plan, of: journal) {
+        let report = try await VerificationPass<App.Program>.run(plan, of: journal, build: executableBuild) {
             App.engine(secret: $0, limits: .default)
         }
         let bytes = try MessagePackEncoder(limits: MessagePackLimits(maximumBytes: .max)).encode(report)

@@ -137,6 +137,8 @@ public struct Verdict: Equatable, Sendable {
     public var digests: Int
     /// Snapshots that are what the replay gives.
     public var snapshots: [Int]
+    /// Those of them whose subscriptions another build wanted, so that they were not compared.
+    public var wantOtherwise: [Int]
     /// Snapshots that could not be compared, and why. A start passes them over.
     public var unreadable: [VerificationReport.SnapshotFinding]
     /// Turns at which the journal says that another command was accepted.
@@ -163,6 +165,7 @@ public struct Verdict: Equatable, Sendable {
         digests = reports.map(\.digests.count).min() ?? 0
         let findings = reports.first?.snapshots ?? []
         snapshots = findings.filter { $0.differences.isEmpty && $0.problem == nil }.map(\.turn)
+        wantOtherwise = findings.filter { $0.differences.isEmpty && $0.wantsOtherwise }.map(\.turn)
         unreadable = findings.filter { $0.problem != nil }
         accepted = reports.first?.accepted ?? []
         replayed = reports.first?.replayed ?? ReplayCounts()

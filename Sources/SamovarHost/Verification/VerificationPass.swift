@@ -61,6 +61,8 @@ public struct VerificationReport: Codable, Equatable, Sendable {
         public var problem: String?
         /// A start refuses it instead: an older version wrote it, and no migration makes it readable.
         public var isRefused = false
+        /// The subscriptions are other ones than a replay gives, which asks this build, and another build wanted them: no difference.
+        public var wantsOtherwise = false
     }
 }
 
@@ -85,9 +87,10 @@ public enum VerificationPass<P: Program> {
         }
     }
 
+    /// - Parameter build: names this build, as in the journal.
     /// - Throws: `StoreError` if the journal cannot be read. A command that is not the recorded one is a finding and no error.
     public static func run(
-        _ plan: VerificationPlan, of location: JournalLocation,
+        _ plan: VerificationPlan, of location: JournalLocation, build: String,
         engine: @escaping @Sendable (Secret) -> any ProgramEngine = { TypedEngine(P.self, secret: $0) }
     ) async throws -> VerificationReport {
         try await onThread("samovar-verify") {
@@ -97,7 +100,7 @@ public enum VerificationPass<P: Program> {
             let replay = VerifyingReplay(opened: opened, plan: plan) {
                 StoreMachine(
                     settings: StoreSettings(), engine: engine(opened.secret), timeline: opened.timeline,
-                    secret: opened.secret, build: "")
+                    secret: opened.secret, build: build)
             }
             return try replay.run()
         }
@@ -161,7 +164,10 @@ private struct VerifyingReplay {
         do {
             var other = make()
             try other.restore(snapshot: try opened.journal.snapshot(at: turn).bytes)
-            return .init(turn: turn, differences: try machine.differences(from: other), problem: nil)
+            let differences = try machine.differences(from: other)
+            if differences.isEmpty || machine.isOfOneBuild { return .init(turn: turn, differences: differences, problem: nil) }
+            let others = try machine.differences(from: other, subscriptions: false)
+            return .init(turn: turn, differences: others, problem: nil, wantsOtherwise: true)
         } catch {
             return .init(turn: turn, differences: [], problem: "\(error)", isRefused: error is MigrationError)
         }

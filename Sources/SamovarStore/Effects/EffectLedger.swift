@@ -243,6 +243,15 @@ struct EffectLedger: Equatable, Sendable {
         return ledger
     }
 
+    /// The same without what is named after activations.
+    var withoutSources: EffectLedger {
+        var ledger = self
+        for effect in open.values where effect.isSource { ledger.close(effect.id) }
+        ledger.dead = dead.filter { !$0.key.isOfSource }
+        ledger.cancelled.removeAll(where: \.id.isOfSource)
+        return ledger
+    }
+
     mutating func drop(_ id: EffectID) {
         close(id)
         _ = exhume(id)

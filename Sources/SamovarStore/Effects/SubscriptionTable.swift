@@ -7,7 +7,7 @@ import SamovarWire
 /// older activation ordered is nobody's any more.
 struct SubscriptionTable: Equatable, Sendable {
     struct Activation: Equatable, Sendable {
-        let id: EffectID
+        var id: EffectID
         var wanted: WantedEvent
         /// The nominal time of the next firing; nil if there is none.
         var due: Timestamp?
@@ -45,6 +45,21 @@ struct SubscriptionTable: Equatable, Sendable {
             if case .source = old.wanted.kind { ledger.cancel(old.id) }
         }
         noteNextDue()
+    }
+
+    /// Takes over the name under which a timer has fired this message.
+    ///
+    /// A replay asks this build what the state wanted in the turns of a former one, so an activation may have begun with another turn or
+    /// place than it had there. The only timer with this message is the one that fired; who has its name takes the other one.
+    mutating func rename(to id: EffectID, firing message: [UInt8]) {
+        let timers = activations.values.filter { if case .timer(_, message) = $0.wanted.kind { true } else { false } }
+        guard timers.count == 1, let timer = timers.first, timer.id != id else { return }
+        if let (label, holder) = activations.first(where: { $0.value.id == id }) {
+            // A source is an open effect of its name.
+            if case .source = holder.wanted.kind { return }
+            activations[label]?.id = timer.id
+        }
+        activations[timer.wanted.id]?.id = id
     }
 
     mutating func fired(_ id: EffectID, nominal: Timestamp) {

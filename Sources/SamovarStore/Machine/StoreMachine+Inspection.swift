@@ -19,9 +19,14 @@ extension StoreMachine {
     public func digest() throws -> UInt64 { KeyedHash.of(try snapshot()) }
 
     /// In which parts a machine that was restored from a snapshot differs from this one, which replayed to the same turn.
-    public func differences(from snapshot: borrowing StoreMachine) throws -> [String] {
-        try turns.state.differences(from: snapshot.turns.state)
+    ///
+    /// - Parameter subscriptions: whether they and the effects of sources are compared, too.
+    public func differences(from snapshot: borrowing StoreMachine, subscriptions: Bool = true) throws -> [String] {
+        try turns.state.differences(from: snapshot.turns.state, subscriptions: subscriptions)
     }
+
+    /// Whether this build wrote all that was replayed. What another one wanted to hear of is in no record: the replay asked this one.
+    public var isOfOneBuild: Bool { turns.state.builds == [out.identity.build + Record.Event.cancelsDead] }
 
     /// Effects of this turn that are open or dead.
     public func effects(orderedBy turn: Int) -> [OpenEffect] {

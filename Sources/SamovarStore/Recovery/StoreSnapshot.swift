@@ -107,6 +107,7 @@ extension StoreState {
         outputs.restore(kept, forgotten: try reader.readOptionalEffect())
         let expired = try EndedSessions(from: &reader)
         sessions.restore(expired: expired, closed: version < 7 ? EndedSessions() : try EndedSessions(from: &reader))
+        builds.insert("")
         // Such a snapshot is of a start of this build, or of one after it.
         ledger.cancelsDead = version >= 8
         if version >= 8 { ledger.restore(try QueueControls(from: &reader)) }

@@ -9,6 +9,8 @@ struct StoreState {
     let engine: any ProgramEngine
     /// How often the store was started in this timeline.
     var starts = 0
+    /// The builds that wrote what was replayed; empty text for what a snapshot holds.
+    var builds: Set<String> = []
     /// The seed of the timeline, in MessagePack.
     var seed: [UInt8] = []
     /// The time of the newest record; no later record has an earlier one.
@@ -59,7 +61,7 @@ struct StoreState {
             absorb(record)
             // So it is with most turns, and then no book of effects has changed.
             if !log.hasOrders, case .applied = record.event { return }
-            carryOut(&log)
+            carryOut(&log, replaying: record.event)
         default:
             // Such a record orders nothing: what is logged with it was wanted by the turns before, and it may be of that.
             carryOut(&log)
@@ -68,13 +70,16 @@ struct StoreState {
     }
 
     /// Enters what turns have ordered since the last time.
-    mutating func carryOut(_ log: inout TurnLog) {
+    ///
+    /// - Parameter event: that of the newest turn, if it is of the journal.
+    mutating func carryOut(_ log: inout TurnLog, replaying event: Record.Event? = nil) {
         log.takeOrders { order in
             switch consume order {
             case .close(let effect): ledger.close(effect)
             case .streamed(let effect, let lease, let index, let checkpoint):
                 ledger.streamed(effect, lease: lease, index: index, checkpoint: checkpoint, start: starts)
             case .fired(let activation, let nominal):
+                if case .applied(let message, _, _)? = event { subscriptions.rename(to: activation, firing: message) }
                 subscriptions.fired(activation, nominal: nominal)
             case .run(let effect): ledger.order(effect)
             case .cancel(let label): ledger.cancel(label)
@@ -91,6 +96,7 @@ struct StoreState {
         switch record.event {
         case .started(let number, let build, _, let seed):
             starts = number
+            builds.insert(build)
             ledger.cancelsDead = build.hasSuffix(Record.Event.cancelsDead)
             if number == 1 { self.seed = seed }
             for id in joined where missing[id] == nil { missing[id] = record.time }
@@ -163,16 +169,19 @@ extension StoreState {
     /// In which parts one that was restored from a snapshot differs from this one, which replayed to the same turn.
     ///
     /// Outcomes of sessions are left out: which of them a client has confirmed is in no record.
-    func differences(from other: StoreState) throws -> [String] {
+    ///
+    /// - Parameter subscriptions: whether they and the effects of sources are compared, too.
+    func differences(from other: StoreState, subscriptions comparesSubscriptions: Bool = true) throws -> [String] {
         var parts: [String] = []
+        let (mine, others) = comparesSubscriptions ? (ledger, other.ledger) : (ledger.withoutSources, other.ledger.withoutSources)
         func compare(_ part: String, _ isEqual: Bool) { if !isEqual { parts.append(part) } }
         compare("turn", head == other.head)
         compare("time", time == other.time)
         compare("starts", starts == other.starts)
         compare("seed", seed == other.seed)
         compare("state", try engine.state() == other.engine.state())
-        compare("effects", ledger == other.ledger || ledger.asFormerly == other.ledger.asFormerly)
-        compare("subscriptions", subscriptions == other.subscriptions)
+        compare("effects", mine == others || mine.asFormerly == others.asFormerly)
+        compare("subscriptions", !comparesSubscriptions || subscriptions == other.subscriptions)
         compare("outputs", outputs == other.outputs)
         compare("sessions", sessions.places == other.sessions.places && sessions.owners == other.sessions.owners)
         compare("expired sessions", sessions.expired == other.sessions.expired)

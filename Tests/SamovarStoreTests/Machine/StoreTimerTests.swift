@@ -128,6 +128,32 @@ import Testing
         }
     }
 
+    @Test func `A timer that has fired goes on in a replay of a former build's turns as it did in the store`() throws {
+        let former = try Rig(engine: Self.engine(isTimed: false), replica: Self.engine(isTimed: false))
+        former.round()
+        former.connectClient()
+        former.exchange(inputs([.watch([Self.every(3)])]), from: client(1))
+        let rig = try Rig(
+            snapshot: former.machine.snapshot(), now: at(1), engine: Self.engine(isTimed: true),
+            replica: Self.engine(isTimed: true))
+        rig.round()
+        func replayed() throws -> SubscriptionTable {
+            var machine = Rig.machine(engine: Self.engine(isTimed: true))
+            for batch in former.committedBatches + rig.committedBatches {
+                try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes)
+            }
+            return machine.turns.state.subscriptions
+        }
+        let before = try replayed()
+        let own: Label = "every 2 s"
+        #expect(before.activations[own] != rig.durable.subscriptions.activations[own], "it began with another turn")
+        rig.tick(.seconds(2))
+        #expect(try rig.state().ticks == ["back", "tick", "every 2 s"])
+        let after = try replayed()
+        for label in [own, "tick"] { #expect(after.activations[label] == rig.durable.subscriptions.activations[label], "\(label)") }
+        #expect(Set(after.activations.values.map(\.id)).count == 3)
+    }
+
     @Test func `A new timeline is not back, and has its timers from the first turn on`() throws {
         let rig = try Rig(engine: Self.engine(isTimed: true), replica: Self.engine(isTimed: true))
         rig.round()
