@@ -65,6 +65,10 @@ import Testing
         let verified = try await watched.run("verify")
         #expect(verified.end == .exited(65), "\(verified.output)\(verified.errors)")
         #expect((verified.output + verified.errors).contains("\(turn)"), "\(verified.output)\(verified.errors)")
+        let told = try await watched.run("verify", "--format", "json")
+        #expect(try told.end == .exited(65) && told.json["ok"] as? Bool == false, "\(told.output)\(told.errors)")
+        let named = try #require(try (told.json["brokenInvariants"] as? [[String: Any]])?.first)
+        #expect(named["name"] as? String == Self.rule && named["turn"] as? Int == turn)
 
         // What is broken from the beginning is said at the beginning.
         let again = try await Watched(["--check-invariants"], in: scratch)

@@ -86,6 +86,20 @@ import Testing
         #expect(try await run("server", "finish").end == .exited(65))
     }
 
+    @Test func `A command that is to follow is printed with the options of the one before it`() async throws {
+        let (folder, out) = (scratch.folder("my keys"), scratch.folder("a.key"))
+        func run(_ arguments: String...) async throws -> String {
+            let child = try Child(Executable.samovar, ["keys"] + arguments + ["--keys", folder], in: scratch)
+            #expect(try await child.wait() == .exited(0), "\(child.errors)")
+            return child.errors
+        }
+        _ = try await run("new", "a", "--role", "viewer", "--out", out)
+        #expect(try await run("renew", "a", "--out", out).contains("keys renew a --finish --keys '\(folder)'\n"))
+        let made = try await run("server", "new")
+        #expect(made.contains("update FILE… --keys '\(folder)'\n") && made.contains("switch --keys '\(folder)'\n"), "\(made)")
+        #expect(try await run("server", "switch").contains("server finish --keys '\(folder)'\n"))
+    }
+
     @Test func `What a person has written into the table stays, and what is wrong in it is named`() async throws {
         _ = try await run("new", "a", "--role", "viewer", "--out", scratch.folder("a.key"))
         let table = try file("keys/table")

@@ -91,9 +91,9 @@ enum VerdictText {
         }.map(escapeForTerminal)
     }
 
-    static func value(of verdict: Verdict) -> MessagePackValue {
+    static func value(of verdict: Verdict, _ breaches: [Breach]) -> MessagePackValue {
         [
-            "ok": .bool(verdict.finding == nil), "timeline": .string(verdict.subject.timeline),
+            "ok": .bool(verdict.finding == nil && breaches.isEmpty), "timeline": .string(verdict.subject.timeline),
             "turns": .int(Int64(verdict.subject.last)), "digests": .int(Int64(verdict.digests)),
             "snapshots": .array(verdict.snapshots.map { .int(Int64($0)) }),
             "otherSubscriptions": .array(verdict.wantOtherwise.map { .int(Int64($0)) }),
@@ -103,6 +103,8 @@ enum VerdictText {
                 "compared": .int(Int64(verdict.replayed.compared)), "uncompared": .int(Int64(verdict.replayed.uncompared)),
                 "states": .int(Int64(verdict.replayed.states)),
             ],
+            "brokenInvariants": .array(
+                breaches.map { ["name": .string($0.invariant), "turn": .int(Int64($0.record.turn))] }),
             "finding": verdict.finding.map(value) ?? .nil,
         ]
     }

@@ -39,23 +39,22 @@ struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
         } catch let error as VerificationError {
             throw CommandFailure(error == .otherJournal ? .tryLater : .internal, "\(error)")
         }
-        if verdict.finding == nil { try await requireInvariants(settings) }
-        try show(verdict)
+        try show(verdict, verdict.finding == nil ? try await breaches(settings) : [])
     }
 
     /// A replay more, for a program that says what is true of its states.
-    private func requireInvariants(_ settings: ProcessSettings) async throws {
+    private func breaches(_ settings: ProcessSettings) async throws -> [Breach] {
         let names = App.Program.invariants.map(\.name)
-        guard !names.isEmpty else { return }
-        let breaches = try await StorePast<App>.read(settings, "verify") { try Breach.first(of: names, in: $0) }
-        guard breaches.isEmpty else { throw CommandFailure(.badData, breaches.map(\.text).joined(separator: "\n")) }
+        guard !names.isEmpty else { return [] }
+        return try await StorePast<App>.read(settings, "verify") { try Breach.first(of: names, in: $0) }
     }
 
-    private func show(_ verdict: Verdict) throws(CommandFailure) {
+    private func show(_ verdict: Verdict, _ breaches: [Breach]) throws(CommandFailure) {
         for snapshot in verdict.unreadable {
             printError("warning: the snapshot of turn \(snapshot.turn) cannot be compared: \(snapshot.problem ?? "")")
         }
-        if format == .json { printData(JSONTranscoder.text(of: VerdictText.value(of: verdict))) }
+        if format == .json { printData(JSONTranscoder.text(of: VerdictText.value(of: verdict, breaches))) }
+        guard breaches.isEmpty else { throw CommandFailure(.badData, breaches.map(\.text).joined(separator: "\n")) }
         guard let finding = verdict.finding else {
             if format == .text { printData(VerdictText.success(verdict)) }
             return

@@ -96,7 +96,7 @@ struct KeysRenewCommand: ParsableCommand {
             printError(
                 """
                 \(key.name) has the key \(key.fingerprint) beside the former one. Once its file is on its machine:
-                  \(executableName) keys renew \(key.name) --finish
+                  \(executableName) keys renew \(key.name) --finish\(options.words)
                 """)
         }
         sayHowStoresHear()

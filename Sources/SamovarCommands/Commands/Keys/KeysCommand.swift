@@ -31,6 +31,11 @@ struct KeysOptions: ParsableArguments {
     @Option(name: .long, help: "A YAML file with settings; flags and SAMOVAR_* variables win over it.")
     var config: String?
 
+    /// As they were given, for a command that is to follow this one.
+    var words: String {
+        [("keys", keys), ("config", config)].compactMap { name, value in value.map { " --\(name) \(shellWord($0))" } }.joined()
+    }
+
     func folder() throws -> String {
         var flags: [String: String] = [:]
         flags["keys"] = keys
@@ -41,6 +46,12 @@ struct KeysOptions: ParsableArguments {
         }
         return folder
     }
+}
+
+/// A word as a POSIX shell reads it.
+private func shellWord(_ text: String) -> String {
+    let isPlain = !text.isEmpty && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0)) }
+    return isPlain ? text : "'\(text.replacing("'", with: #"'\''"#))'"
 }
 
 /// What a person does next, whatever has changed.

@@ -35,9 +35,9 @@ struct KeysServerNewCommand: ParsableCommand {
         printError(
             """
             The next key of the store is \(next). Files that are made from now on have both. For those that peers have:
-              \(executableName) keys server update FILE…
+              \(executableName) keys server update FILE…\(options.words)
             When all peers have them:
-              \(executableName) keys server switch
+              \(executableName) keys server switch\(options.words)
             """)
     }
 }
@@ -82,7 +82,7 @@ struct KeysServerSwitchCommand: ParsableCommand {
         printError(
             """
             The key of the store is \(present) now, as soon as it hears of it. When all peers have come again:
-              \(executableName) keys server finish
+              \(executableName) keys server finish\(options.words)
             """)
         sayHowStoresHear()
     }
