@@ -437,7 +437,7 @@ let package = Package(
             name: "ExampleTests",
             dependencies: [
                 "StopwatchExample", "ButtonsExample", "TwiceExample", "QuotesExample", "CounterExample", "TallyExample",
-                "WebhooksExample", "SamovarCore", "SamovarWorker", "SamovarTesting", "ProcessSupport",
+                "WebhooksExample", "SamovarCore", "SamovarWorker", "SamovarTesting", "MessagePack", "ProcessSupport",
             ],
             exclude: ["Turns1To633.capsule"], swiftSettings: settings),
         .testTarget(

@@ -18,7 +18,8 @@ extension Buttons.Effect: GeneratedCodable {
 
     public init(decoding reader: inout MessagePackReader) throws(MessagePackError) {
         try reader.beginCase()
-        if reader.readCase("load") == 0 {
+        if let left = reader.readCase("load") {
+            try reader.endFields(left)
             self = .load
         } else if var left = reader.readCase("save") {
             let v0: Swift.Int = try reader.readField("_0", &left)
@@ -49,9 +50,11 @@ extension Buttons.Input: GeneratedCodable {
             let v0: Swift.Int = try reader.readField("by", &left)
             try reader.endFields(left)
             self = .add(by: v0)
-        } else if reader.readCase("load") == 0 {
+        } else if let left = reader.readCase("load") {
+            try reader.endFields(left)
             self = .load
-        } else if reader.readCase("save") == 0 {
+        } else if let left = reader.readCase("save") {
+            try reader.endFields(left)
             self = .save
         } else {
             throw reader.notGenerated()
@@ -93,17 +96,21 @@ extension Buttons.Message: GeneratedCodable {
             let v0: Swift.String = try reader.readField("reason", &left)
             try reader.endFields(left)
             self = .failed(reason: v0)
-        } else if reader.readCase("leaving") == 0 {
+        } else if let left = reader.readCase("leaving") {
+            try reader.endFields(left)
             self = .leaving
-        } else if reader.readCase("loadAsked") == 0 {
+        } else if let left = reader.readCase("loadAsked") {
+            try reader.endFields(left)
             self = .loadAsked
         } else if var left = reader.readCase("loaded") {
             let v0: Swift.Int = try reader.readField("_0", &left)
             try reader.endFields(left)
             self = .loaded(v0)
-        } else if reader.readCase("returned") == 0 {
+        } else if let left = reader.readCase("returned") {
+            try reader.endFields(left)
             self = .returned
-        } else if reader.readCase("saveAsked") == 0 {
+        } else if let left = reader.readCase("saveAsked") {
+            try reader.endFields(left)
             self = .saveAsked
         } else if var left = reader.readCase("saved") {
             let v0: Swift.Int = try reader.readField("_0", &left)

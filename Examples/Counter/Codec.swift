@@ -40,11 +40,14 @@ extension Counter.Input: GeneratedCodable {
 
     public init(decoding reader: inout MessagePackReader) throws(MessagePackError) {
         try reader.beginCase()
-        if reader.readCase("decrement") == 0 {
+        if let left = reader.readCase("decrement") {
+            try reader.endFields(left)
             self = .decrement
-        } else if reader.readCase("increment") == 0 {
+        } else if let left = reader.readCase("increment") {
+            try reader.endFields(left)
             self = .increment
-        } else if reader.readCase("incrementAsync") == 0 {
+        } else if let left = reader.readCase("incrementAsync") {
+            try reader.endFields(left)
             self = .incrementAsync
         } else {
             throw reader.notGenerated()
@@ -71,7 +74,8 @@ extension Counter.Message: GeneratedCodable {
 
     public init(decoding reader: inout MessagePackReader) throws(MessagePackError) {
         try reader.beginCase()
-        if reader.readCase("decremented") == 0 {
+        if let left = reader.readCase("decremented") {
+            try reader.endFields(left)
             self = .decremented
         } else if var left = reader.readCase("finished") {
             let v0: Swift.Int = try reader.readField("count", &left)
@@ -81,9 +85,11 @@ extension Counter.Message: GeneratedCodable {
             let v0: Swift.String = try reader.readField("reason", &left)
             try reader.endFields(left)
             self = .gaveUp(reason: v0)
-        } else if reader.readCase("incremented") == 0 {
+        } else if let left = reader.readCase("incremented") {
+            try reader.endFields(left)
             self = .incremented
-        } else if reader.readCase("started") == 0 {
+        } else if let left = reader.readCase("started") {
+            try reader.endFields(left)
             self = .started
         } else {
             throw reader.notGenerated()

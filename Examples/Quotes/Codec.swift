@@ -52,7 +52,8 @@ extension Fetcher.Message: GeneratedCodable {
             let v0: Quote = try reader.readField("_0", &left)
             try reader.endFields(left)
             self = .fetched(v0)
-        } else if reader.readCase("wanted") == 0 {
+        } else if let left = reader.readCase("wanted") {
+            try reader.endFields(left)
             self = .wanted
         } else {
             throw reader.notGenerated()
@@ -131,9 +132,11 @@ extension Quotes.Input: GeneratedCodable {
 
     public init(decoding reader: inout MessagePackReader) throws(MessagePackError) {
         try reader.beginCase()
-        if reader.readCase("keep") == 0 {
+        if let left = reader.readCase("keep") {
+            try reader.endFields(left)
             self = .keep
-        } else if reader.readCase("next") == 0 {
+        } else if let left = reader.readCase("next") {
+            try reader.endFields(left)
             self = .next
         } else {
             throw reader.notGenerated()

@@ -17,11 +17,14 @@ extension Stopwatch.Input: GeneratedCodable {
 
     public init(decoding reader: inout MessagePackReader) throws(MessagePackError) {
         try reader.beginCase()
-        if reader.readCase("reset") == 0 {
+        if let left = reader.readCase("reset") {
+            try reader.endFields(left)
             self = .reset
-        } else if reader.readCase("start") == 0 {
+        } else if let left = reader.readCase("start") {
+            try reader.endFields(left)
             self = .start
-        } else if reader.readCase("stop") == 0 {
+        } else if let left = reader.readCase("stop") {
+            try reader.endFields(left)
             self = .stop
         } else {
             throw reader.notGenerated()
@@ -43,13 +46,17 @@ extension Stopwatch.Message: GeneratedCodable {
 
     public init(decoding reader: inout MessagePackReader) throws(MessagePackError) {
         try reader.beginCase()
-        if reader.readCase("reset") == 0 {
+        if let left = reader.readCase("reset") {
+            try reader.endFields(left)
             self = .reset
-        } else if reader.readCase("started") == 0 {
+        } else if let left = reader.readCase("started") {
+            try reader.endFields(left)
             self = .started
-        } else if reader.readCase("stopped") == 0 {
+        } else if let left = reader.readCase("stopped") {
+            try reader.endFields(left)
             self = .stopped
-        } else if reader.readCase("ticked") == 0 {
+        } else if let left = reader.readCase("ticked") {
+            try reader.endFields(left)
             self = .ticked
         } else {
             throw reader.notGenerated()

@@ -39,9 +39,11 @@ extension Twice.Message: GeneratedCodable {
 
     public init(decoding reader: inout MessagePackReader) throws(MessagePackError) {
         try reader.beginCase()
-        if reader.readCase("once") == 0 {
+        if let left = reader.readCase("once") {
+            try reader.endFields(left)
             self = .once
-        } else if reader.readCase("twice") == 0 {
+        } else if let left = reader.readCase("twice") {
+            try reader.endFields(left)
             self = .twice
         } else {
             throw reader.notGenerated()

@@ -1,4 +1,5 @@
 import Foundation
+import MessagePack
 import ProcessSupport
 import SamovarCore
 import SamovarTesting
@@ -25,6 +26,14 @@ import Testing
                     .rows([]),
                 ]))
         store.finish()
+    }
+
+    @Test func `What is inside a case without values is not taken for another case by generated code`() throws {
+        let bytes = try MessagePackEncoder().encode(["load": ["save": ["_0": 5]]])
+        #expect(try ValueCodec<Buttons.Effect>(MessagePackEncoder(), MessagePackDecoder()).decode(bytes) == .load)
+        #expect(throws: DecodingError.self) {
+            try ValueCodec<Buttons.Effect>(MessagePackEncoder(), MessagePackDecoder(lenient: true)).decode(bytes)
+        }
     }
 
     @Test func `What is saved is what the count was, and a load brings it back`() throws {

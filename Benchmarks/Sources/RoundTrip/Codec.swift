@@ -37,7 +37,8 @@ extension GeneratedMessage: GeneratedCodable {
             let v0: Swift.Int = try reader.readField("number", &left)
             try reader.endFields(left)
             self = .answer(number: v0)
-        } else if reader.readCase("order") == 0 {
+        } else if let left = reader.readCase("order") {
+            try reader.endFields(left)
             self = .order
         } else {
             throw reader.notGenerated()

@@ -67,7 +67,10 @@ struct CodecExtension {
 
     private func reading(_ name: String, _ values: [String: Shape.Place], _ before: String) -> [String] {
         guard !values.isEmpty else {
-            return ["\(before)if reader.readCase(\(literal(name))) == 0 {", "        self = .\(escaped(name))"]
+            return [
+                "\(before)if let left = reader.readCase(\(literal(name))) {", "        try reader.endFields(left)",
+                "        self = .\(escaped(name))",
+            ]
         }
         let places = declared(name)
         let types = Dictionary(session.requests(of: self.name, case: name).map { ($0.key, $0.type) }) { first, _ in first }

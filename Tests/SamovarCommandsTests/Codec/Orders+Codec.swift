@@ -68,7 +68,8 @@ extension Orders.Input: GeneratedCodable {
             let v1: Swift.Int = try reader.readField("at", &left)
             try reader.endFields(left)
             self = .place(v0, at: v1)
-        } else if reader.readCase("reset") == 0 {
+        } else if let left = reader.readCase("reset") {
+            try reader.endFields(left)
             self = .reset
         } else {
             throw reader.notGenerated()
