@@ -101,7 +101,7 @@ class ValueCoder<Value: Codable>: @unchecked Sendable {
     @usableFromInline
     func read(_ bytes: ArraySlice<UInt8>) throws -> Value {
         try decoding.with {
-            DecodingSession(limits: decoder.limits, isLenient: decoder.isLenient)
+            DecodingSession(decoder)
         } _: {
             try $0.decodeOrRepeat(Value.self, from: bytes)
         }

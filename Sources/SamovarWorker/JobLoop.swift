@@ -10,7 +10,8 @@ public import SamovarWire
 /// and for memory of their sizes, at each job. What knows no type of the program is the slot's.
 @usableFromInline
 struct JobLoop<P: Program>: Sendable {
-    @usableFromInline let effects = ValueCodec<P.Effect>(MessagePackEncoder(), MessagePackDecoder(lenient: true))
+    @usableFromInline let effects = ValueCodec<P.Effect>(
+        MessagePackEncoder(), MessagePackDecoder(lenient: true, refusingUnknownFields: false))
     @usableFromInline let messages = ValueCodec<P.Message>(MessagePackEncoder(), MessagePackDecoder())
 
     @usableFromInline

@@ -44,7 +44,7 @@ extension DecodingSession {
             } else {
                 value = try type.init(from: place(of: node))
             }
-            if isLenient { try refuseUnknownFields(node) }
+            if refusesUnknownFields { try refuseUnknownFields(node) }
             return value
         } catch let error as DecodingError {
             throw node.pointee.explain(error)

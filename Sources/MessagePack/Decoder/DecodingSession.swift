@@ -12,6 +12,7 @@ final class DecodingSession: CodingSession {
     /// Those of the reader, as of each later one.
     let limits: MessagePackLimits
     let isLenient: Bool
+    let refusesUnknownFields: Bool
 
     /// Where the reader is, which is that of all nodes but those of words.
     private let reader: Cell<MessagePackReader>
@@ -24,14 +25,15 @@ final class DecodingSession: CodingSession {
     private let last = Cell(KeptValue())
     /// Whether keyed containers are references, which is the condition for keeping them.
     private static let areContainersReferences = {
-        let session = DecodingSession(limits: .default, isLenient: false)
+        let session = DecodingSession(MessagePackDecoder())
         let place = DecodingNode.Place(session, session.root, isKept: true)
         return withExtendedLifetime(session) { isReference(KeyedDecodingContainer(KeyedDecoding<PathKey>(place: place))) }
     }()
 
-    init(limits: MessagePackLimits, isLenient: Bool) {
-        self.limits = limits
-        self.isLenient = isLenient
+    init(_ decoder: MessagePackDecoder) {
+        limits = decoder.limits
+        isLenient = decoder.isLenient
+        refusesUnknownFields = decoder.refusesUnknownFields
         reader = Cell(MessagePackReader([], limits: limits, lenient: isLenient))
         let place = reader.address
         root = nodes.value.take { DecodingNode(place) }
@@ -135,7 +137,7 @@ final class DecodingSession: CodingSession {
     /// Opens a map that a value nests by hand.
     func openNested<Key: CodingKey>(_ type: Key.Type, _ node: DecodingNode.Slot) throws -> KeyedDecodingContainer<Key> {
         let container = try openContainer(type, node)
-        if isLenient { try refuseUnknownFields(node) }
+        if refusesUnknownFields { try refuseUnknownFields(node) }
         return container
     }
 

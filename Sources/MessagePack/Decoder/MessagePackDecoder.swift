@@ -15,18 +15,23 @@ public struct MessagePackDecoder: Sendable {
 
     /// Whether values are accepted that were transcoded from JSON without knowing their types, as a person types them:
     /// an integer for a float, a float with an integral value for an integer, base64 text for `[UInt8]`, and a bare string
-    /// for an enum's case without values (`"reset"` for `{"reset": {}}`). To a person a misspelt optional field must not
-    /// be silent, so in this mode a field which the type does not have is an error.
+    /// for an enum's case without values (`"reset"` for `{"reset": {}}`).
     public let isLenient: Bool
+
+    /// Whether a field which the type does not have is an error. To a person a misspelt optional field must not be silent, so a lenient
+    /// decoder refuses it, unless it is told otherwise: for what was recorded, a field that is gone is none that is missing.
+    public let refusesUnknownFields: Bool
 
     /// A decoder; it may be used again, from any thread.
     ///
     /// - Parameters:
     ///   - limits: how deep and how large what it reads may be.
     ///   - lenient: whether values are taken that came from JSON; see ``isLenient``.
-    public init(limits: MessagePackLimits = .default, lenient: Bool = false) {
+    ///   - refusingUnknownFields: see ``refusesUnknownFields``; nil for what a decoder does by itself.
+    public init(limits: MessagePackLimits = .default, lenient: Bool = false, refusingUnknownFields: Bool? = nil) {
         self.limits = limits
         isLenient = lenient
+        refusesUnknownFields = refusingUnknownFields ?? lenient
     }
 
     /// Decodes one value from all the bytes.
@@ -42,7 +47,7 @@ public struct MessagePackDecoder: Sendable {
     ///
     /// - Throws: as ``decode(_:from:)``.
     public func decode<T: Decodable>(_ type: T.Type, from bytes: ArraySlice<UInt8>) throws -> T {
-        try DecodingSession(limits: limits, isLenient: isLenient).decode(type, from: bytes)
+        try DecodingSession(self).decode(type, from: bytes)
     }
 
     /// Decodes one value from all the bytes of any collection, which are copied.

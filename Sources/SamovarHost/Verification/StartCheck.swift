@@ -97,7 +97,7 @@ public struct StartCheck: Sendable {
     private static func unreadable<Value: Decodable>(
         _ values: [(name: String, bytes: [UInt8])], as type: Value.Type, _ what: String
     ) -> [String] {
-        let decoder = MessagePackDecoder()
+        let decoder = MessagePackDecoder(lenient: true, refusingUnknownFields: false)
         let found = values.compactMap { name, bytes -> String? in
             do {
                 _ = try decoder.decode(type, from: bytes)

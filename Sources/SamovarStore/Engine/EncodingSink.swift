@@ -77,14 +77,17 @@ struct EncodingSink<P: Program>: TurnSink, ~Copyable {
 final class ProgramCodecs<P: Program> {
     @usableFromInline let input: ValueCodec<P.Input>
     @usableFromInline let message: ValueCodec<P.Message>
+    /// The same for what is in the journal, in which a field may be that is gone; so it is with effects.
+    @usableFromInline let recorded: ValueCodec<P.Message>
     @usableFromInline let effect: ValueCodec<P.Effect>
     @usableFromInline let output: ValueCodec<P.Output>
     @usableFromInline let view: ValueCodec<P.ViewState>
 
-    init(_ encoder: MessagePackEncoder, _ decoder: MessagePackDecoder) {
+    init(_ encoder: MessagePackEncoder, _ decoder: MessagePackDecoder, recorded former: MessagePackDecoder) {
         input = ValueCodec(encoder, decoder)
         message = ValueCodec(encoder, decoder)
-        effect = ValueCodec(encoder, decoder)
+        recorded = ValueCodec(encoder, former)
+        effect = ValueCodec(encoder, former)
         output = ValueCodec(encoder, decoder)
         view = ValueCodec(encoder, decoder)
     }

@@ -149,7 +149,7 @@ extension EngineCore {
         let message: P.Message
         do {
             bytes = try migrations.migrated(old, .message, from: replaying.author)
-            message = try codecs.message.decode(bytes)
+            message = try codecs.recorded.decode(bytes)
         } catch let error as MigrationError {
             throw ReplayError(turn: record.turn, "the message cannot be read: \(error)")
         } catch {
@@ -167,7 +167,7 @@ extension EngineCore {
     @inlinable @inline(__always)
     mutating func message(_ bytes: [UInt8]) throws(ReplayError) -> P.Message {
         do {
-            return try codecs.message.decode(bytes)
+            return try codecs.recorded.decode(bytes)
         } catch {
             throw ReplayError(
                 turn: head + 1, "the message cannot be read: \(describe(decodingFailure: error, of: P.Message.self))")

@@ -27,13 +27,15 @@ struct EngineCore<P: Program>: ~Copyable {
 
     init(secret: Secret, limits: GroupLimits, gates: [InputGate<P>], observers: [TurnObserver<P>]) {
         let (encoder, decoder) = (MessagePackEncoder(canonical: true), MessagePackDecoder(lenient: true))
-        codecs = ProgramCodecs(encoder, decoder)
+        let recorded = MessagePackDecoder(lenient: true, refusingUnknownFields: false)
+        codecs = ProgramCodecs(encoder, decoder, recorded: recorded)
         // A message is as large as a sender may make it; a state is as large as a snapshot can hold.
         let room = MessagePackLimits(maximumBytes: Int(UInt32.max))
         states = ValueCodec(
-            MessagePackEncoder(canonical: true, limits: room), MessagePackDecoder(limits: room, lenient: true))
+            MessagePackEncoder(canonical: true, limits: room),
+            MessagePackDecoder(limits: room, lenient: true, refusingUnknownFields: false))
         self.encoder = encoder
-        self.decoder = decoder
+        self.decoder = recorded
         self.secret = secret
         self.limits = limits
         self.gates = gates.map { $0.opened() }

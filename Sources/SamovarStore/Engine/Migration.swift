@@ -110,7 +110,8 @@ struct Migrations: Sendable {
         guard !changes.isEmpty else { return bytes }
         var step = version
         do {
-            var reader = MessagePackReader(bytes)
+            // A state is as large as a snapshot can hold.
+            var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: Int(UInt32.max)))
             var value = try reader.readValue()
             for (version, change) in changes {
                 step = version

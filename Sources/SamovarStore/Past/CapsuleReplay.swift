@@ -40,7 +40,7 @@ public struct CapsuleReplay<P: Program> {
             throw CapsuleError("it is a capsule of \(content.schema); this program is \(P.schema)")
         }
         self.content = content
-        let decoder = MessagePackDecoder(lenient: true)
+        let decoder = MessagePackDecoder(lenient: true, refusingUnknownFields: false)
         func decode<Value: Decodable>(_ bytes: [UInt8], _ what: String) throws(CapsuleError) -> Value {
             do {
                 return try decoder.decode(Value.self, from: bytes)
@@ -177,7 +177,8 @@ extension CapsuleReplay {
 
         mutating func start(_ seed: [UInt8], _ turn: Turn, _ encoder: MessagePackEncoder) throws(CapsuleError) {
             do {
-                let next = try P.start(try MessagePackDecoder(lenient: true).decode(P.Seed.self, from: seed), turn)
+                let decoder = MessagePackDecoder(lenient: true, refusingUnknownFields: false)
+                let next = try P.start(try decoder.decode(P.Seed.self, from: seed), turn)
                 state = next.state
                 try carryOut(next.command, of: turn, encoder)
             } catch let error as CapsuleError {

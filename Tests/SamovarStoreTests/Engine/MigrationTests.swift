@@ -246,6 +246,40 @@ private enum Eager: Migrating {
         #expect(failure(records + [other], as: Old.self)?.hasPrefix("turn 2: the state before it is not the one") == true)
     }
 
+    @Test func `A field that is gone is passed over in what was recorded`() throws {
+        struct Wide: Portable { var sum = 7, limit = 3 }
+        let (live, engine) = (engine(New.self), engine(New.self))
+        for engine in [live, engine] {
+            try engine.restore(state: try MessagePackEncoder().encode(Wide()), head: 4, writtenBy: New.schema.version)
+            #expect(try MessagePackDecoder().decode(New.State.self, from: engine.state()) == New.State(sum: 7))
+        }
+        let wide = try MessagePackEncoder().encode(["add": ["by": 2, "note": 1]])
+        let log = SharedLog(after: 4)
+        let origin = Origin.client(session: SessionID(high: 1, low: 1), sequence: 1)
+        let verdict = try live.take(try MessagePackEncoder().encode(New.Message.add(by: 2)), now: at(2), origin: origin, log: log)
+        var record = try #require(try records(log).first)
+        guard verdict == .applied, case .applied(_, let hash, let closes) = record.event else {
+            Issue.record("\(record)")
+            return
+        }
+        record.event = .applied(message: wide, hash: hash, closes: closes)
+        try engine.replay(record, log: SharedLog(after: 4))
+        #expect(engine.head == 5)
+        // Of what comes now, a field that there is not is a mistake.
+        #expect(throws: (any Error).self) {
+            try engine.take(
+                answer: [wide], effect: EffectID(turn: 1, ordinal: 0), lease: Lease(start: 1, counter: 1), root: 1, now: at(2),
+                log: SharedLog(after: 5))
+        }
+    }
+
+    @Test func `A state is migrated however large it is`() throws {
+        let migrations = Migrations(Schema(name: "A", version: 2), [Migration(from: 1, state: { $0 })])
+        var writer = MessagePackWriter()
+        writer.writeBinary([UInt8](repeating: 0, count: 64 << 20))
+        #expect(try migrations.migrated(writer.bytes, .state, from: 1).count == writer.bytes.count)
+    }
+
     @Test func `Subscriptions keep their names, for they begin where chains ended`() throws {
         let records = try history()
         let old = try replay(records, as: Old.self)
