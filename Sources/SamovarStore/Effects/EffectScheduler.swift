@@ -146,6 +146,11 @@ struct EffectScheduler {
         offer(effect, in: ledger, now: now)
     }
 
+    /// Offers an effect whose answer changed nothing: its worker may have left with that, and then the effect is nowhere.
+    mutating func offerIfNowhere(_ effect: EffectID, in ledger: EffectLedger, now: Timestamp) {
+        if dispatcher.assignment(of: effect) == nil, dispatcher.waits(effect) == nil { offer(effect, in: ledger, now: now) }
+    }
+
     /// The same for those that a worker has not seen, and will not.
     mutating func giveBackUnsent(of worker: WorkerID, in ledger: EffectLedger, now: Timestamp) {
         for effect in dispatcher.takeBackUnsent(of: worker) { offer(effect, in: ledger, now: now) }
@@ -255,7 +260,7 @@ struct EffectScheduler {
 
     /// Fails one of those that have no attempt, since too many with their label are open; it may be closed by now.
     mutating func failOverLimit(now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) throws(StopReason) {
-        guard let id = overLimit.popFirst(), let effect = turns.state.ledger.open[id],
+        guard let id = overLimit.popFirst(), let effect = turns.state.ledger.open[id], effect.isCrowded,
             let limit = effect.options.policy.lane?.limit
         else { return }
         let text = "\(limit) effects “\(effect.options.id ?? "")” are open, which is its limit"

@@ -48,6 +48,8 @@ extension Operators {
         // What the program makes of each belongs to the same batch, which must not grow without a limit.
         var count = 0
         while count < changes.count, count == 0 || turns.canTake {
+            // What ended the store comes alone, with the next request.
+            if count > 0, !turns.mayTake(changes[count].call) { break }
             try carryOut(changes[count], by: sender, now: now, &scheduler, &turns, &out)
             count += 1
         }

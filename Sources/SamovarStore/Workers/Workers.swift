@@ -279,8 +279,7 @@ struct Workers {
 
     /// The turn of the next answer. Where the effect is closed already, or the attempt is not current, it changes nothing, and the worker
     /// may forget it. An attempt is current if it is not over on record, and no other holds the effect: so a greater lease fences a smaller
-    /// one, in answers, failures and streams alike. A worker that has left meanwhile holds nothing, but its answer counts as long as nobody
-    /// else has the effect.
+    /// one. A worker that has left meanwhile holds nothing, but its answer counts as long as nobody else has the effect.
     mutating func takeAnswer(
         now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
@@ -289,7 +288,7 @@ struct Workers {
             return try take(answers.answer(of: row), of: row, now: now, &scheduler, &turns, &out)
         }
         guard let (root, meter) = current(row, &scheduler, turns), !rejectedStreams.contains(row.lease, of: row.effect) else {
-            return reject()
+            return reject(row, now, &scheduler, turns)
         }
         let origin = Origin.effect(row.effect, lease: row.lease, index: 0)
         let message = EngineMessage(
@@ -307,10 +306,10 @@ struct Workers {
         if case .streamed(let index, let message, let checkpoint) = answer {
             return try take(message, index, checkpoint, of: row, now: now, &scheduler, &turns, &out)
         }
-        guard let (root, meter) = current(row, &scheduler, turns) else { return reject() }
+        guard let (root, meter) = current(row, &scheduler, turns) else { return reject(row, now, &scheduler, turns) }
         switch answer {
         // Messages that its job has streamed have not all come. Whoever streamed them does not hold the effect any more.
-        case .done where rejectedStreams.contains(lease, of: id): reject()
+        case .done where rejectedStreams.contains(lease, of: id): reject(row, now, &scheduler, turns)
         case .done(let messages) where messages.isEmpty:
             scheduler.close(id, answered: lease, meter: meter)
             turns.write(.done(id), root: root, now: now)
@@ -351,7 +350,13 @@ struct Workers {
     }
 
     /// The answer changes nothing.
-    private mutating func reject() { lateResults += 1 }
+    private mutating func reject(
+        _ row: JobResults.Row, _ now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: borrowing Turns
+    ) {
+        lateResults += 1
+        if answers.hasEnd(of: row.effect, after: row.lease) { return }
+        scheduler.offerIfNowhere(row.effect, in: turns.state.ledger, now: now)
+    }
 
     /// Applies the messages of an answer.
     private mutating func complete(
@@ -397,9 +402,7 @@ struct Workers {
             scheduler.cancel(lease, at: route)
             // The answer of one that is over does not count anyway.
             if !effect.isOver(under: lease) { rejectedStreams.insert(lease, of: id) }
-            if scheduler.dispatcher.assignment(of: id)?.lease == lease {
-                scheduler.giveBack(id, in: turns.state.ledger, now: now)
-            }
+            if scheduler.dispatcher.assignment(of: id)?.lease == lease { scheduler.giveBack(id, in: turns.state.ledger, now: now) }
             return
         }
         guard index <= last + 1 else { return }
@@ -420,8 +423,6 @@ struct Workers {
             try scheduler.attemptFailed(id, .unhandled, text, lease: lease, isPermanent: true, now: now, &turns, &out)
         }
     }
-
-    // MARK: Rounds
 
     /// At the end of the items of a round: the last frame may have been taken whole.
     mutating func letGo() { answers.letGo() }

@@ -17,6 +17,20 @@ import Testing
         return (rig, try #require(rig.takeTasks(worker(1)).first))
     }
 
+    @Test func `An effect whose returned worker leaves with an answer that does not count is offered again`() throws {
+        let (rig, task) = try Self.running()
+        rig.exchange(.result([task.streamed(1, "one")], credit: 9), from: worker(1))
+        rig.machine.workerDied(workerID(1), "silent", now: rig.now)
+        #expect(rig.connectWorker(2, credit: 9).tasks.count == 1)
+        rig.machine.workerDied(workerID(2), "silent", now: rig.now)
+        let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
+        rig.connectWorker(1, claims: [claim], credit: 0, epoch: 2, at: worker(3))
+        rig.deliver(.result([task.streamed(2, "two"), task.answered("end")], credit: 0), from: worker(3))
+        rig.machine.workerDied(workerID(1), "killed", now: rig.now)
+        rig.round()
+        #expect(rig.connectWorker(4, credit: 9).tasks.map(\.effect) == [task.effect])
+    }
+
     @Test func `A streamed message is applied and acknowledged at once, and the effect stays open`() throws {
         let (rig, task) = try Self.running()
         #expect(rig.exchange(.result([task.streamed(1, "one")], credit: 9), from: worker(1)) == [.streamed([mark(task, 1)])])

@@ -290,6 +290,29 @@ import Testing
         }
     }
 
+    @Test func `Of what an operator lists, what ends the store comes alone and is given up, and the rest is done`() throws {
+        var (calls, harmless) = (0, 1)
+        let store = try TrappedStore {
+            guard $0 == .operated else { return false }
+            calls += 1
+            return calls > harmless
+        }
+        store.rig.connectClient()
+        store.rig.order(job("a", diesSilently: true), job("b", diesSilently: true))
+        let tasks = store.rig.connectWorker(credit: 9).tasks
+        for task in tasks { store.rig.exchange(.result([task.failed(permanent: true)], credit: 9), from: worker(1)) }
+        #expect(store.rig.durable.ledger.dead.count == 2)
+        for _ in 1...8 {
+            store.rig.tick(.seconds(7))
+            // The notice of the second one is the poison.
+            (calls, harmless) = (0, store.rig.durable.ledger.dead.count - 1)
+            _ = store.rig.ask("requeue", ["all": true])
+            if store.hasTrapped { try store.restart() } else if store.rig.durable.ledger.dead.isEmpty { break }
+        }
+        #expect(!store.hasTrapped && store.starts == 5)
+        #expect(store.rig.durable.ledger.open.count == 2 && store.rig.durable.ledger.dead.isEmpty)
+    }
+
     @Test func `A timer that traps is skipped once by a record, and the store goes on`() throws {
         var isPoison = true
         let store = try TrappedStore { isPoison && $0 == .firing }
