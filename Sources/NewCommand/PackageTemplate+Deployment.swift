@@ -20,6 +20,7 @@ extension PackageTemplate {
         """
         # \(name.package) as a service of one machine, run as the user \(name.package):
         #
+        #   useradd --system --no-create-home \(name.package)
         #   install -D .build/release/\(name.package) /opt/\(name.package)/\(name.package)
         #   install -m 0644 config/\(name.package).service /etc/systemd/system/
         #   systemctl enable --now \(name.package)
@@ -62,11 +63,11 @@ extension PackageTemplate {
         FROM debian:bookworm-slim
         RUN apt-get -qq update && apt-get -qq install -y --no-install-recommends libzmq5 libsqlite3-0 libssl3 \\
             && rm -rf /var/lib/apt/lists/* \\
-            && useradd --system --uid 10001 \(name.package) \\
-            && install -d -o \(name.package) -m 0700 /var/lib/\(name.package) /run/\(name.package)
+            && useradd --system --uid 10001 samovar \\
+            && install -d -o samovar -m 0700 /var/lib/\(name.package) /run/\(name.package)
         COPY --from=build /product/ /usr/local/bin/
         ENV SAMOVAR_RUNTIME_DIR=/run/\(name.package) SAMOVAR_DATA=/var/lib/\(name.package)/data
-        USER \(name.package)
+        USER samovar
         VOLUME ["/var/lib/\(name.package)"]
         ENTRYPOINT ["\(name.package)"]
         CMD ["up", "--workers", "\(choices.distributed ? 2 : 0)"]

@@ -143,5 +143,6 @@ import Testing
         #expect(Cron.daily(hour: 3, minute: 5) == (try Cron("5 3 * * *")))
         #expect(Cron.hourly(minute: 99) == (try Cron("59 * * * *")))
         #expect(Cron.weekly(weekday: 0, hour: 1) == (try Cron("0 1 * * 7")))
+        #expect(Cron.weekly(weekday: 7, hour: 1) == (try Cron("0 1 * * 7")))
     }
 }

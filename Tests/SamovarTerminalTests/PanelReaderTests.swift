@@ -87,5 +87,9 @@ import Testing
         limits = PanelLimits()
         limits.tableColumns = 1
         #expect(draw(try read(Panel("", [.table(["a", "b"], rows: [["1", "2"]])]), limits)) == ["a", "1"])
+        limits = PanelLimits()
+        limits.nodes = 2
+        // There is no column for it.
+        #expect(draw(try read(Panel("", [.table([], rows: [[], [], []])]), limits)).allSatisfy(\.isEmpty))
     }
 }

@@ -48,10 +48,10 @@ public struct Cron: Hashable, Sendable {
         Cron(minutes: 1 << clamped(minute, 0...59), hours: 1 << clamped(hour, 0...23), weekdays: bits(of: 0...6))
     }
 
-    /// Once a week; `weekday` 0 is Sunday.
+    /// Once a week; `weekday` 0 and 7 are Sunday, and others are taken within these.
     public static func weekly(weekday: Int, hour: Int = 0, minute: Int = 0) -> Cron {
         Cron(
-            minutes: 1 << clamped(minute, 0...59), hours: 1 << clamped(hour, 0...23), weekdays: 1 << clamped(weekday, 0...6))
+            minutes: 1 << clamped(minute, 0...59), hours: 1 << clamped(hour, 0...23), weekdays: 1 << (clamped(weekday, 0...7) % 7))
     }
 
     private init(minutes: UInt64, hours: UInt64, weekdays: UInt64) {

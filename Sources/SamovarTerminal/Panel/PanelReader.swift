@@ -77,7 +77,7 @@ package struct PanelReader {
         }
         for row in rows {
             guard nodesLeft > 0, scalarsLeft > 0 else {
-                table.rows.append([.text("… and more", .quiet)])
+                table.rows.append(Array([.text("… and more", .quiet)].prefix(table.columns.count)))
                 break
             }
             // A row counts even when it is empty.

@@ -186,7 +186,7 @@ package enum StatusText {
         }
         if case .array(let paused)? = status["paused"] {
             let labels = paused.compactMap { place in
-                if case .string(let label)? = place["label"] { "“\(label)”" } else { String?.none }
+                if case .string(let label)? = place["label"] { "“\(escapeForTerminal(label))”" } else { String?.none }
             }
             if !labels.isEmpty { parts.append("paused labels: \(labels.joined(separator: ", "))") }
         }

@@ -90,6 +90,11 @@ import Testing
         #expect(line(broken) == "“stock” broken by turn 7, “sum” broken by turn 9")
     }
 
+    @Test func `A label that is paused cannot speak to the terminal`() {
+        let text = StatusText.queues(of: ["queues": [], "paused": [["label": "a\u{1b}[2J"]]])
+        #expect(text.contains("paused labels: “a") && !text.unicodeScalars.contains("\u{1b}"), "\(text)")
+    }
+
     @Test func `A store that is held up says why and since when, and what it does not tell is left out`() {
         let text = StatusText.lines(of: [
             "program": "Tally", "schema": 1, "phase": "disk full", "turn": 9, "durable": 9, "diskFullSince": "2026-07-31T09:05:00Z",
