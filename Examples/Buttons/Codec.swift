@@ -5,7 +5,7 @@
 import Samovar
 
 extension Buttons.Effect: GeneratedCodable {
-    public static var generatedForm: String? { "load() | save(_0: Int)" }
+    public static var generatedForm: String? { "load() | save(_0: Int); version 2" }
 
     public func encode(into writer: inout MessagePackWriter) {
         switch self {
@@ -32,7 +32,7 @@ extension Buttons.Effect: GeneratedCodable {
 }
 
 extension Buttons.Input: GeneratedCodable {
-    public static var generatedForm: String? { "add(by: Int) | load() | save()" }
+    public static var generatedForm: String? { "add(by: Int) | load() | save(); version 2" }
 
     public func encode(into writer: inout MessagePackWriter) {
         switch self {
@@ -63,7 +63,7 @@ extension Buttons.Input: GeneratedCodable {
 }
 
 extension Buttons.Message: GeneratedCodable {
-    public static var generatedForm: String? { "added(_0: Int) | failed(reason: String) | leaving() | loadAsked() | loaded(_0: Int) | returned() | saveAsked() | saved(_0: Int)" }
+    public static var generatedForm: String? { "added(_0: Int) | failed(reason: String) | leaving() | loadAsked() | loaded(_0: Int) | returned() | saveAsked() | saved(_0: Int); version 2" }
 
     public func encode(into writer: inout MessagePackWriter) {
         switch self {

@@ -28,7 +28,7 @@ extension Counter.Effect: GeneratedCodable {
 }
 
 extension Counter.Input: GeneratedCodable {
-    public static var generatedForm: String? { "decrement() | increment() | incrementAsync()" }
+    public static var generatedForm: String? { "decrement() | increment() | incrementAsync(); version 2" }
 
     public func encode(into writer: inout MessagePackWriter) {
         switch self {
@@ -56,7 +56,7 @@ extension Counter.Input: GeneratedCodable {
 }
 
 extension Counter.Message: GeneratedCodable {
-    public static var generatedForm: String? { "decremented() | finished(count: Int) | gaveUp(reason: String) | incremented() | started()" }
+    public static var generatedForm: String? { "decremented() | finished(count: Int) | gaveUp(reason: String) | incremented() | started(); version 2" }
 
     public func encode(into writer: inout MessagePackWriter) {
         switch self {

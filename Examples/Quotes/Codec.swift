@@ -28,7 +28,7 @@ extension Fetcher.Effect: GeneratedCodable {
 }
 
 extension Fetcher.Message: GeneratedCodable {
-    public static var generatedForm: String? { "failed(reason: String) | fetched(_0: QuotesExample.Quote) | wanted()" }
+    public static var generatedForm: String? { "failed(reason: String) | fetched(_0: QuotesExample.Quote) | wanted(); version 2" }
 
     public func encode(into writer: inout MessagePackWriter) {
         switch self {
@@ -121,7 +121,7 @@ extension Quotes.Effect: GeneratedCodable {
 }
 
 extension Quotes.Input: GeneratedCodable {
-    public static var generatedForm: String? { "keep() | next()" }
+    public static var generatedForm: String? { "keep() | next(); version 2" }
 
     public func encode(into writer: inout MessagePackWriter) {
         switch self {

@@ -5,7 +5,7 @@
 import Samovar
 
 extension Stopwatch.Input: GeneratedCodable {
-    public static var generatedForm: String? { "reset() | start() | stop()" }
+    public static var generatedForm: String? { "reset() | start() | stop(); version 2" }
 
     public func encode(into writer: inout MessagePackWriter) {
         switch self {
@@ -33,7 +33,7 @@ extension Stopwatch.Input: GeneratedCodable {
 }
 
 extension Stopwatch.Message: GeneratedCodable {
-    public static var generatedForm: String? { "reset() | started() | stopped() | ticked()" }
+    public static var generatedForm: String? { "reset() | started() | stopped() | ticked(); version 2" }
 
     public func encode(into writer: inout MessagePackWriter) {
         switch self {

@@ -28,7 +28,7 @@ extension Twice.Effect: GeneratedCodable {
 }
 
 extension Twice.Message: GeneratedCodable {
-    public static var generatedForm: String? { "once() | twice()" }
+    public static var generatedForm: String? { "once() | twice(); version 2" }
 
     public func encode(into writer: inout MessagePackWriter) {
         switch self {

@@ -20,7 +20,7 @@ extension GeneratedEffect: GeneratedCodable {
 }
 
 extension GeneratedMessage: GeneratedCodable {
-    public static var generatedForm: String? { "answer(number: Int) | order()" }
+    public static var generatedForm: String? { "answer(number: Int) | order(); version 2" }
 
     public func encode(into writer: inout MessagePackWriter) {
         switch self {

@@ -6,7 +6,7 @@
 ///
 /// Do not conform by hand: a type with a form of its own is `MessagePackable`.
 public protocol GeneratedCodable: Codable {
-    /// The keys, cases and types that the code was written for, as `Shape.Definition.summary` puts them; nil if it holds for whatever
+    /// The keys, cases and types that the code was written for, as `Shape.Definition.generatedForm` puts them; nil if it holds for whatever
     /// the type is. A `ValueCodec` leaves code alone that was written for another form.
     static var generatedForm: String? { get }
 

@@ -18,7 +18,7 @@ package struct GeneratedForms {
             guard let type = session.swiftTypes[name] as? any GeneratedCodable.Type, let form = type.generatedForm else {
                 return false
             }
-            return form != session.types[name]?.summary
+            return form != session.types[name]?.generatedForm
         }
     }
 
@@ -26,6 +26,12 @@ package struct GeneratedForms {
 }
 
 extension Shape.Definition {
+    /// What code for it says that it was written for. Code for cases without values that was written before says no version; it read what is
+    /// inside of such a case as another one.
+    package var generatedForm: String {
+        if case .cases(let cases) = self, cases.values.contains(where: \.isEmpty) { "\(summary); version 2" } else { summary }
+    }
+
     /// The definition in a line, the same for equal ones.
     package var summary: String {
         switch self {

@@ -11,7 +11,7 @@ struct CodecExtension {
         guard let definition = session.types[name], let body = body(of: definition) else {
             return "extension \(type): GeneratedCodable {}"
         }
-        let form = ["public static var generatedForm: String? { \(literal(definition.summary)) }", ""]
+        let form = ["public static var generatedForm: String? { \(literal(definition.generatedForm)) }", ""]
         return "extension \(type): GeneratedCodable {\n\(indented(form + body))\n}"
     }
 

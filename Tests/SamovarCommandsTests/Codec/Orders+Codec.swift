@@ -22,7 +22,7 @@ extension Orders.Address: GeneratedCodable {
 }
 
 extension Orders.Input: GeneratedCodable {
-    public static var generatedForm: String? { "grid(_0: [[Int?]], byNumber: [Int: SamovarCommandsTests.Orders.Item]) | in(a: Int?, items: [SamovarCommandsTests.Orders.Item], zebra: Int) | named(_0: String) | place(_0: SamovarCommandsTests.Orders.Item, at: Int) | reset()" }
+    public static var generatedForm: String? { "grid(_0: [[Int?]], byNumber: [Int: SamovarCommandsTests.Orders.Item]) | in(a: Int?, items: [SamovarCommandsTests.Orders.Item], zebra: Int) | named(_0: String) | place(_0: SamovarCommandsTests.Orders.Item, at: Int) | reset(); version 2" }
 
     public func encode(into writer: inout MessagePackWriter) {
         switch self {
