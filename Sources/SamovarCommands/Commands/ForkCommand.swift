@@ -44,7 +44,7 @@ struct ForkCommand<App: SamovarApp>: AsyncParsableCommand {
         printData("Forked turn \(fork.turn) into \(folder) as timeline \(fork.timeline).")
         if fork.sessions > 0 { printData("Sessions of clients that are over there: \(fork.sessions).") }
         guard fork.effects > 0 else { return }
-        let help = "; `effects --requeue --all` starts them"
+        let help = "; once a store has it, `\(executableName) effects --requeue --all --data \(shellWord(folder))` starts them"
         printData("Effects that are \(holds ? "held" : "open"): \(fork.effects)\(holds ? help : "").")
     }
 }

@@ -15,7 +15,9 @@ package struct WebCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 """)
     }
 
-    static var withoutPage: String { "\(executableName) is built without a page: name one in the program, or use samovar web" }
+    static var withoutPage: String {
+        "\(executableName) is built without a page: name one in the program, or use samovar web --data FOLDER"
+    }
 
     @OptionGroup var options: PeerOptions
 

@@ -25,3 +25,10 @@ package func shortened(_ text: String, to limit: Int) -> String {
     guard escaped.unicodeScalars.count > limit else { return escaped }
     return String(escaped.unicodeScalars.prefix(limit - 1)) + "…"
 }
+
+/// A word of a command that is printed for a person to run, as a POSIX shell reads it. What a terminal would take for more than text is
+/// escaped, and no such word can be run.
+package func shellWord(_ text: String) -> String {
+    let isPlain = !text.isEmpty && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0)) }
+    return isPlain ? text : escapeForTerminal("'\(text.replacing("'", with: #"'\''"#))'")
+}

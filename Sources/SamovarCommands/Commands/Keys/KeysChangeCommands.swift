@@ -1,6 +1,7 @@
 import ArgumentParser
 import SamovarCore
 import SamovarHost
+import SamovarText
 import SamovarWire
 
 struct KeysNewCommand: ParsableCommand {
@@ -48,7 +49,7 @@ struct KeysNewCommand: ParsableCommand {
         limits.viewBytes = viewBytes ?? limits.viewBytes
         limits.badFrames = badFrames ?? limits.badFrames
         var keys = try KeysFolder(try options.folder(), mayMake: true)
-        if keys.isNew { printError("The store has got a key, in \(keys.path): start it with --keys \(keys.path).") }
+        if keys.isNew { printError("The store has got a key, in \(keys.path): start it with --keys \(shellWord(keys.path)).") }
         let key = try keys.issue(name.name, to: file) { fingerprint in
             Key(
                 name.name, fingerprint, roles: roles, queues: queue.isEmpty ? nil : Set(queue.map { Queue($0) }),

@@ -48,12 +48,6 @@ struct KeysOptions: ParsableArguments {
     }
 }
 
-/// A word as a POSIX shell reads it.
-private func shellWord(_ text: String) -> String {
-    let isPlain = !text.isEmpty && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0)) }
-    return isPlain ? text : "'\(text.replacing("'", with: #"'\''"#))'"
-}
-
 /// What a person does next, whatever has changed.
 func sayHowStoresHear() {
     printError("A store that runs hears of it by SIGHUP, or by `\(executableName) keys reload`.")
