@@ -110,6 +110,8 @@ struct JournalCommandTests {
         #expect(
             closed.end == .exited(78) && closed.errors.contains("was moved to \(folder), and is closed for good"),
             "\(closed.errors)")
+        let checked = try await shop.run("check")
+        #expect(checked.end == .exited(78) && checked.errors == closed.errors, "\(checked.output)\(checked.errors)")
 
         let back = try await shop.run("journal", "import", "--move", folder, in: shop.scratch.folder("other"))
         #expect(back.end == .exited(0), "\(back.errors)")

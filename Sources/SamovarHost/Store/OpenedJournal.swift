@@ -70,8 +70,12 @@ struct OpenedJournal: Sendable {
         } catch {
             throw StoreError(error)
         }
-        guard folder != nil, let moved = try StoreError.replacing({ () throws(JournalError) in try journal.fact(Fact.moved) })
-        else { return }
+        if folder != nil { try requireNotMoved(location) }
+    }
+
+    /// A store does not go on with a journal that has gone elsewhere.
+    func requireNotMoved(_ location: JournalLocation) throws(StoreError) {
+        guard let moved = try StoreError.replacing({ () throws(JournalError) in try journal.fact(Fact.moved) }) else { return }
         throw StoreError(moved: moved, from: location)
     }
 

@@ -51,6 +51,7 @@ public struct StartCheck: Sendable {
             _ = try configuration.keys()
             let opened = try OpenedJournal(reading: configuration.journal, wait: wait)
             defer { opened.close() }
+            try opened.requireNotMoved(configuration.journal)
             try opened.requireProgram(of: engine(opened.secret, configuration.settings.group))
             try opened.requireSeed(configuration.seed)
             return try StartCheck(P.self, of: opened, configuration, engine)
