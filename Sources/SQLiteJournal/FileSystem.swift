@@ -71,6 +71,21 @@ enum FileSystem {
         try synchronize(path, "The folder \(path)", O_DIRECTORY)
     }
 
+    /// A file of a data folder is for its owner alone, also in a folder that others may enter.
+    ///
+    /// Never opened if it is there: to close it would let go of the locks that this process may have on it.
+    static func keepPrivate(_ path: String, creating: Bool) {
+        var status = stat()
+        if stat(path, &status) == 0 {
+            // Whoever may write it and may not change its mode is not its owner, who has decided otherwise.
+            if status.st_mode & 0o077 != 0 { _ = chmod(path, status.st_mode & 0o700) }
+        } else if creating {
+            let file = open(path, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            // What is wrong with the place is said by who opens it.
+            if file >= 0 { close(file) }
+        }
+    }
+
     static func synchronizeFile(_ path: String) throws(JournalError) {
         try synchronize(path, path, 0)
     }

@@ -47,6 +47,8 @@ struct SQLiteConnection: Sendable {
         // SQLite looks for the log beside what a link leads to.
         let file = FileSystem.resolved(file ?? path)
         let log = file + Self.logSuffix
+        // SQLite gives its log the mode of the file.
+        if mode != .readOnly { for path in [file, log] { FileSystem.keepPrivate(path, creating: path == file) } }
         let hasLog = FileSystem.exists(log)
         var configuration = Configuration()
         configuration.label = "SQLiteJournal"
