@@ -117,6 +117,68 @@ import Testing
         #expect(try revived.batches(from: 5) == Array(batches.suffix(2)))
     }
 
+    /// A page that is in the middle of a batch of these bytes.
+    private static func page(of byte: UInt8, in file: Data) throws -> Int {
+        let size = SQLiteConnection.pageSize
+        return try #require((1..<file.count / size).first { file[$0 * size + 4..<($0 + 1) * size].allSatisfy { $0 == byte } })
+    }
+
+    /// As a page that was zeroed, and as one that claims pages of the batch that follows.
+    @Test(arguments: [false, true])
+    func `Damage in a batch that is to be trimmed forbids nothing else, and takes nothing with it`(claimsOthers: Bool) throws {
+        let scratch = try Scratch()
+        var journal = try scratch.journal()
+        let batches = (1...4).map { Batch(first: $0, last: $0, bytes: [UInt8](repeating: 0xa0 + UInt8($0), count: 60_000)) }
+        for batch in batches.prefix(3) { try journal.append(batch) }
+        for turn in 1...3 { try journal.save(Snapshot(turn: turn, bytes: [UInt8(turn)])) }
+        try journal.close()
+        var file = try Data(contentsOf: URL(filePath: scratch.database))
+        let page = try Self.page(of: 0xa1, in: file) * SQLiteConnection.pageSize
+        if claimsOthers {
+            let number = UInt32(try Self.page(of: 0xa3, in: file) + 1)
+            file.replaceSubrange(page..<page + 4, with: withUnsafeBytes(of: number.bigEndian) { Data($0) })
+        } else {
+            file.replaceSubrange(page..<page + SQLiteConnection.pageSize, with: Data(count: SQLiteConnection.pageSize))
+        }
+        try file.write(to: URL(filePath: scratch.database))
+        journal = try scratch.journal()
+        #expect { try journal.trim(through: 1) } throws: { ($0 as? JournalError)?.code == .damaged }
+        try journal.append(batches[3])
+        #expect(try journal.batches(from: 3) == Array(batches.suffix(2)))
+        #expect(journal.first == 1)
+    }
+
+    @Test func `A trim reads what it removes and nothing behind it`() throws {
+        let journal = try Scratch().journal()
+        let plan = try journal.connection.perform("plan") { db in
+            let rows = try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + SQLiteJournal.oldest, arguments: [1, 1])
+            return rows.map { $0["detail"] as String }
+        }
+        #expect(plan.count == 1 && plan.first?.contains("USING INTEGER PRIMARY KEY (rowid<?)") == true, "\(plan)")
+    }
+
+    @Test func `All files are for their owner alone, also in a folder that others may enter`() throws {
+        let scratch = try Scratch()
+        let manager = FileManager.default
+        try manager.createDirectory(atPath: scratch.data, withIntermediateDirectories: false)
+        try manager.setAttributes([.posixPermissions: 0o755], ofItemAtPath: scratch.data)
+        func modes() throws -> Set<Int> {
+            Set(
+                try scratch.files().map {
+                    let attributes = try manager.attributesOfItem(atPath: scratch.data + "/" + $0)
+                    return (attributes[.posixPermissions] as? Int ?? 0) & 0o077
+                })
+        }
+        let journal = try scratch.journal()
+        try journal.append(Batch(first: 1, last: 1, bytes: [1]))
+        #expect(try modes() == [0] && scratch.files().contains("journal.sqlite-wal"))
+        try journal.close()
+        // As a former build has left it.
+        try manager.setAttributes([.posixPermissions: 0o644], ofItemAtPath: scratch.database)
+        try scratch.journal().close()
+        #expect(try modes() == [0])
+    }
+
     @Test func `What trimming removes counts to the log, which is copied when it is large`() throws {
         let scratch = try Scratch()
         let journal = try scratch.journal()
