@@ -41,15 +41,22 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
 
     /// Tries the hosts of an address in their order. Each has an equal share of the time that is left, since libpq itself goes on to the next one
     /// only when it is told that there is nothing: a server that stands still, and a way on which all is lost, say nothing.
+    ///
+    /// The lookup of a name does not count. It takes as long as the machine's resolver has it take, which may be longer than the patience while
+    /// a name server is away.
     private static func connect(
         _ address: PostgreSQLAddress, _ notices: PostgreSQLNotices, _ patience: Duration
     ) throws(PostgreSQLError) -> Handle {
-        let end = ContinuousClock.now + patience
+        var left = patience
         var problems: [PostgreSQLError] = []
         for (number, host) in address.hosts.enumerated() {
-            let share = (end - .now) / (address.hosts.count - number)
             do throws(PostgreSQLError) {
-                return try connect(address, host, notices, until: .now + share)
+                guard let connection = begin(address, host) else { throw PostgreSQLError(.lost, "libpq has no memory") }
+                let handle = Handle(pointer: connection)
+                let begun = ContinuousClock.now
+                defer { left -= .now - begun }
+                try finish(handle.pointer, notices, until: begun + left / (address.hosts.count - number))
+                return handle
             } catch {
                 problems.append(error)
             }
@@ -58,11 +65,9 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
         throw PostgreSQLError(isDenied ? .denied : .lost, problems.map(\.message).joined(separator: "; "))
     }
 
-    private static func connect(
-        _ address: PostgreSQLAddress, _ host: [String: String], _ notices: PostgreSQLNotices, until end: ContinuousClock.Instant
-    ) throws(PostgreSQLError) -> Handle {
-        guard let connection = begin(address, host) else { throw PostgreSQLError(.lost, "libpq has no memory") }
-        let handle = Handle(pointer: connection)
+    private static func finish(
+        _ connection: OpaquePointer, _ notices: PostgreSQLNotices, until end: ContinuousClock.Instant
+    ) throws(PostgreSQLError) {
         notices.listen(to: connection)
         // Or a server that lets nobody in looks like one that is away.
         PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
@@ -76,7 +81,7 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
                 // Or a send would wait within libpq, for as long as a server that does not read takes.
                 guard PQsetnonblocking(connection, 1) == 0 else { throw problem(connection) }
                 PQsetErrorVerbosity(connection, PQERRORS_DEFAULT)
-                return handle
+                return
             case PGRES_POLLING_READING: try wait(connection, for: POLLIN, until: end)
             case PGRES_POLLING_WRITING: try wait(connection, for: POLLOUT, until: end)
             default: throw refusal(connection)
@@ -208,8 +213,7 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
     {
         var descriptor = pollfd(fd: PQsocket(connection), events: Int16(events), revents: 0)
         while true {
-            let left = (end - .now).components
-            let milliseconds = left.seconds * 1_000 + left.attoseconds / 1_000_000_000_000_000
+            let milliseconds = (end - .now).milliseconds
             guard milliseconds > 0 else { throw PostgreSQLError(.lost, "the server does not answer") }
             let count = poll(&descriptor, 1, CInt(min(milliseconds, 60_000)))
             if count > 0 { return }

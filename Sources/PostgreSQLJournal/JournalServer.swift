@@ -13,6 +13,9 @@ struct JournalServer: ~Copyable {
         self.preparation = preparation
     }
 
+    /// The SQLSTATE of a server that only reads. By the time of the next question the name that led to it may lead to the primary.
+    static let readsOnly = "25006"
+
     /// Whether the next question goes over the connection of the last one.
     var isConnected: Bool { connection != nil }
 
@@ -26,7 +29,7 @@ struct JournalServer: ~Copyable {
             self.connection = consume connection
             return answer
         } catch {
-            if error.kind != .lost { self.connection = consume connection }
+            if error.kind != .lost, error.state != Self.readsOnly { self.connection = consume connection }
             throw error
         }
     }
@@ -46,6 +49,9 @@ struct JournalServer: ~Copyable {
     private mutating func take() throws(PostgreSQLError) -> PostgreSQLConnection {
         if let connection = connection.take() { return connection }
         var connection = try PostgreSQLConnection(place.address, patience: place.patience)
+        // Or each try that nobody waits for any more would stay on the server behind a commit that hangs, until there are no connections.
+        // Longer than the patience: who waits for a lock in vain is told of by the client, as whatever else is slow.
+        try connection.run("SET lock_timeout = \(2 * place.patience.milliseconds)")
         if let preparation { try connection.run(preparation) }
         return connection
     }
@@ -91,7 +97,8 @@ extension JournalError {
         switch state {
         case "53100": return .full
         // It may be tried again: connections, memory and locks come back, a replica may become the primary.
-        case _ where state.hasPrefix("53") || state.hasPrefix("40") || state.hasPrefix("57"), "55P03", "25006": return .unavailable
+        case _ where state.hasPrefix("53") || state.hasPrefix("40") || state.hasPrefix("57"): return .unavailable
+        case "55P03", JournalServer.readsOnly: return .unavailable
         case "XX001", "XX002": return .damaged
         case "42P01", "3F000": return .missing
         default: return .inputOutput

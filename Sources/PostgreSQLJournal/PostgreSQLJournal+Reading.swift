@@ -57,7 +57,7 @@ extension PostgreSQLJournal {
             if let chain = try state.server.chain(where: condition, [.integer(turn)]) { return chain }
             let anchor = try state.readAnchor()
             // Of one that has all of its turns, none is too early.
-            guard anchor.last == 0 || turn > anchor.last else { throw trimmed(after: max(turn, 1) - 1) }
+            guard anchor.last == 0 || turn > anchor.last else { throw place.trimmed(after: max(turn, 1) - 1) }
             return anchor
         }
     }
@@ -68,14 +68,9 @@ extension PostgreSQLJournal {
         guard page.first?.batch.first != chain.last + 1 else { return page }
         // Whoever has the journal may have trimmed it meanwhile.
         let anchor = try state.withLock { state throws(JournalError) in try state.readAnchor() }
-        guard anchor.last <= chain.last else { throw trimmed(after: chain.last) }
+        guard anchor.last <= chain.last else { throw place.trimmed(after: chain.last) }
         guard page.isEmpty else { return page }
         throw JournalError(.damaged, "\(place): the batches after turn \(chain.last.grouped) are missing.")
-    }
-
-    /// The error of a reader who was overtaken.
-    func trimmed(after turn: Int) -> JournalError {
-        JournalError(.missing, "The turns after \(turn.grouped) of the journal at \(place) were trimmed.")
     }
 
     /// The batches that begin after `turn`, as they are stored. Others may have written more than this journal knows of.
@@ -103,10 +98,25 @@ extension PostgreSQLJournal {
     }
 }
 
+extension PostgreSQLPlace {
+    /// The error of a reader who was overtaken.
+    func trimmed(after turn: Int) -> JournalError {
+        JournalError(.missing, "The turns after \(turn.grouped) of the journal at \(self) were trimmed.")
+    }
+}
+
 extension PostgreSQLJournal.State {
     /// The place behind the last batch that ends with this turn or before.
     mutating func place(behind turn: Int) throws(JournalError) -> BatchChain {
         try server.chain(where: "first <= $2 AND last <= $2", [.integer(turn)]) ?? anchor
+    }
+
+    /// Whether the batches lead to this place. It may be trimmed by the time they are read: what it was is gone then.
+    mutating func has(_ known: BatchChain) throws(JournalError) -> Bool {
+        if try place(behind: known.last) == known { return true }
+        let anchor = try server.partition().anchor
+        guard anchor.last <= known.last else { throw server.place.trimmed(after: known.last) }
+        return anchor == known
     }
 
     /// Where the batches begin by now: another store may have trimmed them, and of a trim whose answer is lost it is unknown whether it

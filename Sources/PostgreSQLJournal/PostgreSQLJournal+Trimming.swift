@@ -44,7 +44,8 @@ extension PostgreSQLJournal {
         let partition = PostgreSQLValue.integer(JournalSchema.partition)
         let rows = try connection.run(
             """
-            SELECT first, last, digest, octet_length(data) FROM \(batches) WHERE partition = $1 AND last <= $2 ORDER BY first LIMIT $3
+            SELECT first, last, digest, octet_length(data) FROM \(batches) WHERE partition = $1 AND first <= $2 AND last <= $2
+            ORDER BY first LIMIT $3
             """, [partition, .integer(turn), .integer(trimBatches)])
         var (size, count) = (0, 0)
         while size < trimSize, count < rows.count {

@@ -167,9 +167,8 @@ extension PostgreSQLJournal {
                         and had turn \(known.last.grouped).
                         """)
                 }
-                guard known.last >= found.anchor.last else { throw trimmed(after: known.last) }
-                let isKept = known.last > found.anchor.last
-                guard try (isKept ? state.place(behind: known.last) : found.anchor) == known else {
+                guard known.last >= found.anchor.last else { throw place.trimmed(after: known.last) }
+                guard known.last > found.anchor.last ? try state.has(known) : found.anchor == known else {
                     throw JournalError(.damaged, "The journal at \(place) has another turn \(known.last.grouped) than it had.")
                 }
             }
@@ -339,6 +338,13 @@ extension PostgreSQLJournal.State {
     /// The error of one whose statement found no row.
     mutating func fenced() throws(JournalError) -> JournalError {
         let found = try server.partition().row
+        guard found.epoch >= row.epoch else {
+            return JournalError(
+                .damaged,
+                """
+                The journal at \(server.place) has lost its end: its epoch is \(found.epoch), and this store has taken it with \(row.epoch).
+                """)
+        }
         return JournalError(.fenced, "Another store (epoch \(found.epoch)) has the journal at \(server.place).")
     }
 }

@@ -78,10 +78,8 @@ final class PostgreSQLLease: JournalLease {
                 former AS (DELETE FROM \(place.table("stores")) WHERE until < clock_timestamp() - interval '1 day' AND id <> $1)
                 \(question)
                 """
-            let (seconds, rest) = duration.components
-            let milliseconds = Int(seconds) * 1_000 + Int(rest / 1_000_000_000_000_000)
             let parameters: [PostgreSQLValue] = [
-                .uuid(id), .integer(JournalSchema.partition), .text(address), .integer(milliseconds),
+                .uuid(id), .integer(JournalSchema.partition), .text(address), .integer(duration.milliseconds),
             ]
             var owner = try state.server.ask { connection throws(PostgreSQLError) in
                 try Self.owner(try connection.run(sql, parameters))

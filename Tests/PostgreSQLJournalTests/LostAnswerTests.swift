@@ -92,6 +92,50 @@ struct LostAnswerTests {
         #expect(try batches(of: journal) == [batch(1), batch(2), batch(3)])
     }
 
+    @Test func `Tries that wait behind a commit that hangs leave no connection on the server`() async throws {
+        let server = try await TestServer()
+        let journal = try server.journal(patience: .milliseconds(200))
+        try journal.append(batch(1))
+        var holder = try server.connect()
+        try holder.run("BEGIN; SELECT 1 FROM \(journal.place.table("partitions")) FOR UPDATE")
+        for _ in 0..<5 { #expect(throws: JournalError.self) { try journal.append(batch(2)) } }
+        var other = try server.connect()
+        try await eventually("nobody waits for the row any more") {
+            try other.run("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'", []).integer(0, 0) == 0
+        }
+        try holder.run("COMMIT")
+        var failures = 0
+        try append(batch(2), to: journal, &failures)
+        #expect(try batches(of: journal) == [batch(1), batch(2)])
+    }
+
+    @Test func `A session on a server that only reads is left, for the next one may be on the primary`() async throws {
+        let server = try await TestServer()
+        let place = try server.journal().place
+        var other = try server.connect()
+        let database = try other.run("SELECT current_database()::text", []).text(0, 0)
+        try other.run("ALTER DATABASE \(database) SET default_transaction_read_only = on")
+        let journal = try PostgreSQLJournal(at: place)
+        let error = #expect(throws: JournalError.self) { try journal.append(batch(1)) }
+        #expect(error?.code == .unavailable && error?.underlying?.contains("25006") == true, "\(error.map { "\($0)" } ?? "")")
+        try other.run("SET default_transaction_read_only = off; ALTER DATABASE \(database) RESET default_transaction_read_only")
+        try journal.append(batch(1))
+        #expect(try batches(of: journal) == [batch(1)])
+    }
+
+    @Test func `Who has an epoch that the server has lost is told of a lost end, and not of another store`() async throws {
+        let server = try await TestServer()
+        let journal = try server.journal()
+        try journal.append(batch(1))
+        try server.run("UPDATE \(journal.place.table("partitions")) SET epoch = 0, nonce = gen_random_uuid()")
+        let error = #expect(throws: JournalError.self) { try journal.record([1], as: "fact") }
+        #expect(error?.code == .damaged)
+        #expect(
+            error?.message == """
+                The journal at \(journal.place) has lost its end: its epoch is 0, and this store has taken it with 1.
+                """)
+    }
+
     @Test func `A server that crashes takes nothing with it, and the journal goes on with its next start`() async throws {
         let server = try await TestServer()
         let journal = try server.journal()

@@ -1,5 +1,6 @@
 import Foundation
 import Journal
+import JournalChain
 import PostgreSQL
 import PostgreSQLSupport
 import ProcessSupport
@@ -131,6 +132,21 @@ struct PostgreSQLJournalTests {
         #expect(try !journal.trim(through: 2))
         let error = #expect(throws: JournalError.self) { _ = try examiner.examine(behind: nil) { _ in } }
         #expect(error?.code == .missing)
+    }
+
+    @Test func `A place that is trimmed while it is looked for is missing or the beginning, and no damage`() async throws {
+        let server = try await TestServer.common()
+        let journal = try server.journal()
+        for turn in 1...4 { try journal.append(Batch(first: turn, last: turn, bytes: [UInt8(turn)])) }
+        let follower = try PostgreSQLJournal(at: journal.place, access: .readOnly)
+        let known = try (1...3).map { try follower.chain(behind: $0) }
+        try journal.save(Snapshot(turn: 4, bytes: [1]))
+        #expect(try !journal.trim(through: 2))
+        let error = #expect(throws: JournalError.self) { try follower.state.withLock { _ = try $0.has(known[0]) } }
+        #expect(error?.code == .missing)
+        #expect(try follower.state.withLock { try $0.has(known[1]) })
+        #expect(try follower.state.withLock { try $0.has(known[2]) })
+        #expect(try !follower.state.withLock { try $0.has(BatchChain(last: 3, digest: known[1].digest)) })
     }
 
     @Test func `Who has followed a journal up to the last turn that was trimmed follows on`() async throws {
