@@ -142,7 +142,7 @@ import Testing
         let journal = try bench.open()
         _ = try journal.beginWriting()
         func look() -> [Bool] {
-            let found = bench.database.ownership { "\($0)" }
+            let found = bench.database.ownership(1) { "\($0)" }
             return [found.isReleased, found.isLockFree, found.isExpired]
         }
         #expect(look() == [false, false, false])

@@ -97,7 +97,7 @@ final class LeaseThread: Sendable {
 extension JournalOwnership {
     init(_ owner: JournalOwner) {
         self.init(
-            epoch: owner.epoch, head: owner.head, digest: owner.digest, isReleased: owner.isReleased, isLockFree: owner.isGone,
-            isExpired: owner.isExpired, isWanted: owner.wantedBy != nil, owner: owner.address)
+            epoch: owner.epoch, head: owner.head, digest: owner.digest, isOwn: owner.isOwn, isReleased: owner.isReleased,
+            isLockFree: owner.isGone, isExpired: owner.isExpired, isWanted: owner.wantedBy != nil, owner: owner.address)
     }
 }

@@ -99,7 +99,11 @@ extension StoreLoop {
     ) throws {
         guard let (action, problem) = lease?.take(event, now: now) else { return }
         if let problem { logger.warning("\(problem)") }
-        if case .renewed(_, let durability) = event { machine.journalOutlives("\(durability)") }
+        if case .renewed(_, let durability) = event {
+            machine.journalOutlives("\(durability)")
+            // Before it says anything or hands over: a store that has been told of a lost tail knows now that it is its own.
+            if action == nil || action == .handOver { machine.leaseIsRenewed() }
+        }
         lease?.tend(&machine, now: now)
         switch action {
         case .handOver:
@@ -108,8 +112,7 @@ extension StoreLoop {
             machine.drain(within: .zero, now: now)
         case .fenced(let why): throw StoreError(.again, "\(why): started again, this one follows it")
         case .lostTail(let why): throw StoreError(.damaged, "the journal in \(configuration.journal) has lost its end: \(why)")
-        case .renew: break
-        case nil: if case .renewed = event { machine.leaseIsRenewed() }
+        case .renew, nil: break
         }
     }
 }

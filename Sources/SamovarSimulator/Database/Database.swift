@@ -191,14 +191,14 @@ final class Database {
 
     func lockNumber(_ store: Int) -> Int { lockNumbers[store] ?? 0 }
 
-    /// What a look at the row shows.
-    func ownership(_ names: (Int) -> String) -> JournalOwnership {
+    /// What a look at the row shows a store.
+    func ownership(_ store: Int, _ names: (Int) -> String) -> JournalOwnership {
         if isVacant { lastVacant = now() }
         let owner = contents.owner
         return JournalOwnership(
-            epoch: contents.row.epoch, head: contents.row.end.last, digest: contents.row.end.bytes, isReleased: owner == nil,
-            isLockFree: owner.map { !locks.contains($0) } ?? true, isExpired: owner.map(isExpired) ?? false,
-            isWanted: contents.isWanted, owner: owner.map(names) ?? "")
+            epoch: contents.row.epoch, head: contents.row.end.last, digest: contents.row.end.bytes,
+            isOwn: owner == store, isReleased: owner == nil, isLockFree: owner.map { !locks.contains($0) } ?? true,
+            isExpired: owner.map(isExpired) ?? false, isWanted: contents.isWanted, owner: owner.map(names) ?? "")
     }
 
     /// Renews the lease of a store, whether it has the journal or not.

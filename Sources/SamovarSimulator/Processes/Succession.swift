@@ -104,7 +104,7 @@ final class Succession {
 
     private func answer(to call: DatabaseCall, isAlive: Bool) -> DatabaseAnswer? {
         switch call {
-        case .look: return .looked(database.ownership(world.name), database.contents.row)
+        case .look: return .looked(database.ownership(store.number, world.name), database.contents.row)
         case .follow(let turn): return isAlive ? follow(after: turn) : nil
         case .want:
             database.want()
@@ -118,7 +118,7 @@ final class Succession {
         case .renew:
             guard isAlive else { return nil }
             database.renew(store.number)
-            return .renewed(database.ownership(world.name))
+            return .renewed(database.ownership(store.number, world.name))
         }
     }
 

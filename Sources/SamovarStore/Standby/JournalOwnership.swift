@@ -6,6 +6,8 @@ public struct JournalOwnership: Equatable, Sendable {
     public var head: Int
     /// Over all turns up to there, by which it can be told from another one that is as long. Empty if it is not known.
     public var digest: [UInt8]
+    /// It is the store that looks. The epoch alone does not say so: a database that has lost that it was taken gives the same number again.
+    public var isOwn: Bool
     /// Nobody has it: it is new, or its owner has given it up.
     public var isReleased: Bool
     /// The lock that its owner holds as long as it is connected was free.
@@ -18,12 +20,13 @@ public struct JournalOwnership: Equatable, Sendable {
     public var owner: String
 
     public init(
-        epoch: Int, head: Int, digest: [UInt8] = [], isReleased: Bool = false, isLockFree: Bool = false, isExpired: Bool = false,
-        isWanted: Bool = false, owner: String = ""
+        epoch: Int, head: Int, digest: [UInt8] = [], isOwn: Bool = false, isReleased: Bool = false, isLockFree: Bool = false,
+        isExpired: Bool = false, isWanted: Bool = false, owner: String = ""
     ) {
         self.epoch = epoch
         self.head = head
         self.digest = digest
+        self.isOwn = isOwn
         self.isReleased = isReleased
         self.isLockFree = isLockFree
         self.isExpired = isExpired

@@ -24,7 +24,7 @@ public enum LeaseAction: Equatable, Sendable {
 /// |---|---|---|---|---|
 /// | resting | renewing, once it is time: `.renew` | – | – | it is time |
 /// | renewing | – | resting, for a shorter time without the lock; `.handOver` if it is wanted, once | resting, for a shorter time | – |
-/// | | | ended, if the epoch is another's, or turns are gone | | |
+/// | | | ended, if the journal is another's, or turns are gone | | |
 /// | ended | – | – | – | – |
 ///
 /// Limits: one renewal at a time; one that is never answered leads to doubt, as one that failed.
@@ -78,9 +78,9 @@ public struct LeaseMachine: ~Copyable {
     ///   not seen end, or nobody, and a standby would take this store for gone.
     public mutating func renewed(_ found: JournalOwnership, now: Timestamp) -> LeaseAction? {
         guard case .renewing(let sent, let durable) = state else { return nil }
-        guard found.epoch == epoch else {
+        guard found.epoch == epoch, found.isOwn else {
             state = .ended
-            guard found.epoch > epoch else {
+            guard found.epoch >= epoch else {
                 return .lostTail("its epoch is \(found.epoch), and this store has taken it with \(epoch)")
             }
             return .fenced("\(found.ownerName) has the journal; this one had it with epoch \(epoch)")

@@ -13,7 +13,7 @@ extension LeaseMachine {
     private static func owner(
         epoch: Int = 4, head: Int = 10, isLockFree: Bool = false, isWanted: Bool = false
     ) -> JournalOwnership {
-        JournalOwnership(epoch: epoch, head: head, isLockFree: isLockFree, isWanted: isWanted, owner: "tcp://a:1")
+        JournalOwnership(epoch: epoch, head: head, isOwn: true, isLockFree: isLockFree, isWanted: isWanted, owner: "tcp://a:1")
     }
 
     /// Renewed once, at 0.
@@ -103,6 +103,15 @@ extension LeaseMachine {
         #expect(machine.renewed(found, now: at(2.6)) == .fenced(text))
         #expect(machine.doubts(2.6) == [true] && machine.deadline(now: at(2.6)) == nil)
         #expect(machine.ticked(durable: 10, now: at(100)) == nil)
+    }
+
+    @Test func `The same epoch in another's hand ends it, too`() {
+        var machine = Self.machine()
+        _ = machine.ticked(durable: 10, now: at(2.5))
+        let found = JournalOwnership(epoch: 4, head: 10, owner: "tcp://b:1")
+        let text = "the store at tcp://b:1 (epoch 4) has the journal; this one had it with epoch 4"
+        #expect(machine.renewed(found, now: at(2.6)) == .fenced(text))
+        #expect(machine.doubts(2.6) == [true] && machine.ticked(durable: 10, now: at(100)) == nil)
     }
 
     @Test func `A journal that has turned back ends it`() {
