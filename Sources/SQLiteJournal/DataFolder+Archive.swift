@@ -15,7 +15,7 @@ extension DataFolder {
 
     /// In the order in which they are archived, before the identity. The database goes first and the identity last, so that a folder
     /// whose archiving was cut short is refused, never opened without the tail in `-wal` nor taken for a new one.
-    static let content = [database, database + "-wal", database + "-shm", head, snapshots]
+    static let content = [database, database + "-wal", database + "-shm", database + "-journal", head, snapshots]
 }
 
 extension DataFolder {

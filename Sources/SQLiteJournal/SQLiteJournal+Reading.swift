@@ -12,8 +12,11 @@ extension SQLiteJournal {
         let end = last
         guard turn <= end else { return }
         var chain = try connection.chain(before: turn)
+        // A trim may overtake each of these steps: what it takes away is missing, and no damage.
+        try requireKept(turn)
         while chain.last < end {
             let page = try connection.page(after: chain.last, size: Self.pageSize)
+            if page.first?.batch.first != chain.last + 1 { try requireKept(chain.last + 1) }
             if page.isEmpty { throw missing(after: chain.last) }
             // A page with a damaged batch is not handed over in part.
             for stored in page { try verify(stored, &chain) }

@@ -179,6 +179,25 @@ import Testing
         #expect(try modes() == [0])
     }
 
+    @Test func `What is trimmed while it is read is missing, and no damage`() throws {
+        let scratch = try Scratch()
+        let journal = try scratch.journal()
+        // Of which two are a page.
+        for turn in 1...6 { try journal.append(Batch(first: turn, last: turn, bytes: [UInt8](repeating: 7, count: 300 << 10))) }
+        try journal.save(Snapshot(turn: 6, bytes: [1]))
+        var turns: [Int] = []
+        let error = #expect(throws: JournalError.self) {
+            try journal.read(from: 1) { batch in
+                turns.append(batch.first)
+                while try journal.trim(through: 4) {}
+            }
+        }
+        #expect(error?.code == .missing && turns == [1, 2])
+        turns = []
+        try journal.read(from: 5) { turns.append($0.first) }
+        #expect(turns == [5, 6])
+    }
+
     @Test func `What trimming removes counts to the log, which is copied when it is large`() throws {
         let scratch = try Scratch()
         let journal = try scratch.journal()
