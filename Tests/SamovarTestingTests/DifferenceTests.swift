@@ -94,8 +94,20 @@ import Testing
         let before = Pair()
         let expected = Pair(a: [5, 2], b: 0)
         let actual = Pair(a: [1, 9], b: 7)
-        let narrowed = Difference(expected: expected, actual: actual, named: "it")
-            .within(Difference(expected: before, actual: expected, named: "it"))
+        let change = Difference(expected: before, actual: expected, named: "it")
+        let narrowed = Difference(expected: expected, actual: actual, named: "it", within: change)
         #expect(narrowed.lines == ["it.a[0]: expected 5, is 1"])
+    }
+
+    @Test func `What differs elsewhere counts for nothing, however much it is and whatever comes first`() {
+        struct Pair: Equatable { var a = [Int](repeating: 0, count: 2_000), b = 0, c: Set<Int> = [] }
+        let before = Pair()
+        let expected = Pair(b: 5)
+        let change = Difference(expected: before, actual: expected, named: "it")
+        let actual = Pair(a: [Int](repeating: 1, count: 2_000), b: 4, c: [1])
+        let narrowed = Difference(expected: expected, actual: actual, named: "it", within: change)
+        #expect(narrowed.lines == ["it.b: expected 5, is 4"])
+        let right = Pair(a: [Int](repeating: 1, count: 2_000), b: 5, c: [1])
+        #expect(Difference(expected: expected, actual: right, named: "it", within: change).isEmpty)
     }
 }

@@ -18,9 +18,17 @@ struct Difference {
     private static let depth = 24
 
     private(set) var parts: [Part] = []
+    /// The only places that matter; nil if all do.
+    private let places: [String]?
+    /// Parts that differ, be it where it does not matter.
+    private var found = 0
 
-    /// - Parameter name: where the paths begin.
-    init<Value: Equatable>(expected: Value, actual: Value, named name: String) {
+    /// - Parameters:
+    ///   - name: where the paths begin.
+    ///   - others: only what is in them, inside one of them, or around one, is a part; everything, if there may be more of them than were
+    ///     found.
+    init<Value: Equatable>(expected: Value, actual: Value, named name: String, within others: Difference? = nil) {
+        places = others.flatMap { $0.isCut ? nil : $0.parts.map(\.path) }
         guard expected != actual else { return }
         compare(expected, actual, name, 0)
     }
@@ -36,29 +44,25 @@ struct Difference {
         return more > 0 ? lines + ["… and \(isCut ? "many" : "\(more)") more"] : lines
     }
 
-    /// Keeps the parts that are in `others`, inside one of them, or around one.
-    func within(_ others: Difference) -> Difference {
-        guard !others.isCut else { return self }
-        var kept = self
-        kept.parts = parts.filter { part in
-            others.parts.contains { isInside(part.path, $0.path) || isInside($0.path, part.path) }
-        }
-        return kept
+    private func matters(_ path: String) -> Bool {
+        places?.contains { isInside(path, $0) || isInside($0, path) } ?? true
     }
 
     private func isInside(_ path: String, _ outer: String) -> Bool {
-        guard path.hasPrefix(outer) else { return false }
-        return path.count == outer.count || ".[".contains(path[path.index(path.startIndex, offsetBy: outer.count)])
+        guard path.utf8.starts(with: outer.utf8) else { return false }
+        let rest = path.utf8.dropFirst(outer.utf8.count)
+        return rest.isEmpty || rest.first == UInt8(ascii: ".") || rest.first == UInt8(ascii: "[")
     }
 
     // MARK: Comparing
 
     private mutating func compare(_ expected: Any, _ actual: Any, _ path: String, _ depth: Int) {
         guard parts.count < Self.limit, !areEqual(expected, actual) else { return }
-        let found = parts.count
+        guard matters(path) else { return found += 1 }
+        let before = found
         if depth < Self.depth { compareParts(expected, actual, path, depth + 1) }
         // What is unequal, and shows no part that is, differs as a whole.
-        if parts.count == found { note(path, ValueText.of(expected), ValueText.of(actual)) }
+        if found == before { note(path, ValueText.of(expected), ValueText.of(actual)) }
     }
 
     private mutating func compareParts(_ expected: Any, _ actual: Any, _ path: String, _ depth: Int) {
@@ -142,7 +146,8 @@ struct Difference {
     }
 
     private mutating func note(_ path: String, _ expected: String, _ actual: String) {
-        guard parts.count < Self.limit else { return }
+        found += 1
+        guard parts.count < Self.limit, matters(path) else { return }
         parts.append(Part(path: path, expected: expected, actual: actual))
     }
 }

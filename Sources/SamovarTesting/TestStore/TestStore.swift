@@ -235,10 +235,8 @@ public final class TestStore<P: Program> {
         if !expectedDead.isEmpty { expectedDead.formIntersection(bench.machine.deadEffects.map(\.effect.id)) }
         reportBreaches(call, at: location)
         if let stop = bench.stop { return report("\(call): the store stops: \(stop)", at: location) }
-        var difference = Difference(expected: expected, actual: state, named: "state")
-        if !isExhaustive {
-            difference = difference.within(Difference(expected: before, actual: expected, named: "state"))
-        }
+        let change = isExhaustive ? nil : Difference(expected: before, actual: expected, named: "state")
+        let difference = Difference(expected: expected, actual: state, named: "state", within: change)
         report(call, "the state is not as expected", difference, at: location)
         checkCodec(at: location)
     }
