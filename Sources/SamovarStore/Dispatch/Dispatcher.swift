@@ -343,13 +343,18 @@ struct Dispatcher {
         let line = suspects.lazy.compactMap { ledger.open[$0]?.line }.first { line in
             lines.governor(of: line.queue)?.isReadySoon(now: now) != false && isServed(line)
         }
-        // One that runs a suspect gets nothing new anyway, and nobody knows for how long.
         reserved = line.flatMap { line in
-            workers.filter {
-                !$0.value.isLeaving && !$0.value.isIsolated && $0.value.sources < $0.value.slots && $0.value.serves(line)
-            }.keys.min()
+            workers.filter { $0.value.serves(line) && mayEmpty($0.value, for: line.queue, ledger) }.keys.min()
         }
         lines.keepToken(of: line?.queue)
+    }
+
+    /// Whether a worker can take an effect of a queue once what it runs has ended. Its sources do not end; and one that runs a suspect
+    /// gets nothing new anyway, nobody knows for how long.
+    private func mayEmpty(_ workerState: WorkerState, for queue: Queue, _ ledger: EffectLedger) -> Bool {
+        guard !workerState.isLeaving, !workerState.isIsolated, workerState.sources < workerState.slots else { return false }
+        guard workerState.sources > 0, let limit = workerState.limits[queue] else { return true }
+        return places.effects(of: workerState).count { $0.isOfSource && ledger.open[$0]?.queue == queue } < limit
     }
 
     /// Whether a rate lets the next effect go now; if not, notes when it does.

@@ -179,7 +179,13 @@ extension StoreMachine {
             if isFollowed, !isHeldUp, digests.isBehind(turns.head) { writeDigest(now: now) }
             turns.write(.drained, now: now)
         } else {
-            out.note(.warning, "\(count(running, "job")) did not end in time; workers will answer after the restart")
+            let absent = scheduler.awaited.count
+            let missed = [
+                running > 0 || absent == 0 ? "\(count(running, "job")) did not end" : nil,
+                absent > 0 ? "\(count(absent, "worker")) of before did not come back" : nil,
+            ]
+            let text = missed.compactMap(\.self).joined(separator: " and ")
+            out.note(.warning, "\(text) in time; workers will answer after the restart")
         }
         // The commit that waits will not come; nobody has heard of its turns, so their peers will send again.
         guard !isHeldUp else { return stop(.drained, now: now) }

@@ -16,9 +16,9 @@ struct DispatchHall {
     }
 
     @discardableResult
-    mutating func order(_ options: RunOptions = .default, deaths: Int = 0) -> EffectID {
+    mutating func order(_ options: RunOptions = .default, deaths: Int = 0, isOfSource: Bool = false) -> EffectID {
         lastTurn += 1
-        let id = EffectID(turn: lastTurn, ordinal: 0)
+        let id = EffectID(turn: lastTurn, ordinal: isOfSource ? SubscriptionTable.firstSource : 0)
         var effect = OpenEffect(id: id, root: lastTurn, options: options, payload: [0], now: now)
         if deaths > 0 { effect.history.deaths = deaths }
         ledger.order(effect)
@@ -28,9 +28,10 @@ struct DispatchHall {
     }
 
     mutating func join(
-        _ number: UInt8, slots: Int = 1, credit: Int = 1 << 40, _ queues: [Queue] = [.default], can capabilities: Set<String> = []
+        _ number: UInt8, slots: Int = 1, credit: Int = 1 << 40, _ queues: [Queue] = [.default], limits: [Queue: Int] = [:],
+        can capabilities: Set<String> = []
     ) {
-        let offer = WorkerOffer(id: workerID(number), slots: slots, queues: queues, capabilities: capabilities)
+        let offer = WorkerOffer(id: workerID(number), slots: slots, queues: queues, limits: limits, capabilities: capabilities)
         dispatcher.join(offer, route: worker(number), now: now)
         dispatcher.heard(workerID(number), credit: credit, now: now)
     }

@@ -69,6 +69,21 @@ import Testing
         #expect(hall.assign() == 1 && hall.jobs(of: 2) == [second])
     }
 
+    @Test func `No worker is kept free for a suspect that it cannot take, since a source has what it takes of the queue`() {
+        var hall = DispatchHall()
+        hall.join(1, slots: 3, [.default, "mail"], limits: ["mail": 1])
+        let source = hall.order(RunOptions(queue: "mail"), isOfSource: true)
+        #expect(hall.assign() == 1 && hall.jobs(of: 1) == [source])
+        let suspect = hall.order(RunOptions(queue: "mail"), deaths: 9)
+        let usual = hall.order()
+        #expect(hall.assign() == 1 && hall.jobs(of: 1).contains(usual), "it would wait as long as the source runs")
+        hall.end(source)
+        _ = hall.order()
+        #expect(hall.assign() == 0, "it is to be empty once")
+        hall.end(usual)
+        #expect(hall.assign() == 1 && hall.jobs(of: 1) == [suspect])
+    }
+
     @Test func `All losses of an effect count against it, and by themselves those of workers that ran nothing else`() {
         var (dispatcher, ledger) = (Dispatcher(StoreSettings(), start: 1), EffectLedger())
         let effect = OpenEffect(id: EffectID(turn: 1, ordinal: 0), root: 1, payload: [0], now: at(0))

@@ -166,6 +166,16 @@ import Testing
         #expect(try rig.restarted().connectWorker(2).tasks == [])
     }
 
+    @Test func `Workers of before that do not come back are told of, and not as jobs`() throws {
+        let rig = try Self.draining(job("a"))
+        rig.tick(.seconds(5))
+        let later = try rig.restarted()
+        later.machine.drain(within: .seconds(5), now: later.now)
+        later.tick(.seconds(5))
+        #expect(later.stop == .drained)
+        #expect(later.takeNotes().contains("1 worker of before did not come back in time; workers will answer after the restart"))
+    }
+
     @Test func `The snapshot of a drain is the state of its journal`() throws {
         let rig = try Self.draining(job("a", diesSilently: true), job("b", attempts: 3, delay: 5))
         let task = try #require(rig.takeTasks(worker(1)).first)
