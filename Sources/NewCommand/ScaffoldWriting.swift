@@ -61,6 +61,7 @@ enum ScaffoldWriting {
     static func isCheckout(_ folder: String) -> Bool {
         // What cannot be read is none.
         let manifest = try? String(contentsOfFile: folder + "/Package.swift", encoding: .utf8)
-        return manifest?.contains("name: \"samovar\"") ?? false
+        // Of a package itself, and not of one that it needs.
+        return manifest?.contains("    name: \"samovar\",\n") ?? false
     }
 }
