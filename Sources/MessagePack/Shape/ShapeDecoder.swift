@@ -10,6 +10,9 @@ final class ShapeDecoder: Decoder {
     var requests: [ShapeSession.Request] = []
     /// What the value is if it is nothing more.
     var single: Shape.Place?
+    /// A part of it could not be made.
+    private(set) var hasFailed = false
+    private(set) var asksForText = false
     /// The keys of the first container, if they can be told: for an enum its cases.
     var caseNames: [String]?
 
@@ -39,8 +42,10 @@ final class ShapeDecoder: Decoder {
         do {
             let made = try session.make(type)
             note(made.place)
+            if type == String.self { asksForText = true }
             return made.value
         } catch {
+            hasFailed = true
             note(session.place(of: type))
             throw error
         }

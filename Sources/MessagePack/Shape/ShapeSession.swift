@@ -12,11 +12,17 @@ package final class ShapeSession {
     /// A value of each type that was made, to make others of it.
     private var made: [ObjectIdentifier: Any] = [:]
     private var names: [ObjectIdentifier: String] = [:]
-    private var underWay: Set<ObjectIdentifier> = []
+    /// How often a type is being made at present, inside itself.
+    private var underWay: [ObjectIdentifier: Int] = [:]
     private var depth = 0
+    /// The text that is handed out.
+    private var text = ""
 
     /// Types inside each other, far more than a program has; a type that makes ever new types of itself ends here.
     private static let largestDepth = 64
+
+    /// Texts for types that do not take an empty one: an identifier, an address, a time, a number.
+    private static let texts = ["", "00000000-0000-0000-0000-000000000000", "https://example.org/", "1970-01-01T00:00:00Z", "0"]
 
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -44,6 +50,7 @@ package final class ShapeSession {
 
     /// Makes a value up, and says what stands in its place.
     func make<T: Decodable>(_ type: T.Type) throws -> (value: T, place: String) {
+        if let text = text as? T { return (text, "String") }
         if let simple = Self.simple[ObjectIdentifier(type)], let value = simple.value as? T { return (value, simple.place) }
         if let container = type as? any ShapedContainer.Type, let value = container.init() as? T {
             return (value, container.place(in: self))
@@ -55,9 +62,12 @@ package final class ShapeSession {
         guard depth < Self.largestDepth else { throw Failure(description: "types are nested too deep") }
         depth += 1
         defer { depth -= 1 }
-        let isFirst = underWay.insert(id).inserted
-        defer { if isFirst { underWay.remove(id) } }
-        let value = try isEnum(type) ? makeEnum(type, name, isFirst: isFirst) : makeOther(type, name, isFirst: isFirst)
+        let level = underWay[id, default: 0]
+        underWay[id] = level + 1
+        defer { underWay[id] = level }
+        // Whatever can be made at all can be made without itself in itself: an enum, once more, by another one of its cases.
+        guard level < (isEnum(type) ? 2 : 1) else { throw Failure(description: "\(name) is inside itself") }
+        let value = try isEnum(type) ? makeEnum(type, name, isFirst: level == 0) : makeOther(type, name)
         made[id] = value
         return (value, name)
     }
@@ -71,7 +81,7 @@ package final class ShapeSession {
         let probe = ShapeDecoder(self)
         // Without a key to choose from, synthesised coding fails after it has told which there are.
         _ = try? T(from: probe)
-        guard let keys = probe.caseNames, !keys.isEmpty else { return try makeOther(type, name, isFirst: isFirst) }
+        guard let keys = probe.caseNames, !keys.isEmpty else { return try makeOther(type, name) }
         var cases: [String: [String: Shape.Place]] = [:]
         var value: T?
         for key in keys {
@@ -92,19 +102,27 @@ package final class ShapeSession {
         return value
     }
 
-    private func makeOther<T: Decodable>(_ type: T.Type, _ name: String, isFirst: Bool) throws -> T {
-        // It contains itself, with nothing in between that may be left out.
-        guard isFirst else { throw Failure(description: "\(name) is inside itself") }
-        let decoder = ShapeDecoder(self)
-        do {
-            let value = try T(from: decoder)
-            types[name] = decoder.single.map { .alias($0) } ?? .fields(decoder.fields)
-            requests[name] = ["": decoder.requests]
-            return value
-        } catch {
-            types[name] = .unknown("\(error)")
-            throw error
+    private func makeOther<T: Decodable>(_ type: T.Type, _ name: String) throws -> T {
+        let former = text
+        defer { text = former }
+        var failure: (any Error)?
+        for text in Self.texts {
+            self.text = text
+            let decoder = ShapeDecoder(self)
+            do {
+                let value = try T(from: decoder)
+                types[name] = decoder.single.map { .alias($0) } ?? .fields(decoder.fields)
+                requests[name] = ["": decoder.requests]
+                return value
+            } catch {
+                failure = failure ?? error
+                // It is no text that it does not take.
+                if decoder.hasFailed || !decoder.asksForText { break }
+            }
         }
+        let error = failure ?? Failure(description: "no value of \(name) can be made up")
+        types[name] = .unknown("\(error)")
+        throw error
     }
 
     /// The type's own name, made longer where two have the same.
@@ -122,7 +140,6 @@ package final class ShapeSession {
         var simple: [ObjectIdentifier: (value: any Sendable, place: String)] = [:]
         func add<T: Sendable>(_ value: T, _ place: String) { simple[ObjectIdentifier(T.self)] = (value, place) }
         add(false, "Bool")
-        add("", "String")
         add(0.0, "Double")
         add(Float(0), "Double")
         add([UInt8](), "Bytes")

@@ -1,3 +1,4 @@
+import Foundation
 import MessagePack
 import SamovarCore
 import Testing
@@ -28,6 +29,41 @@ private enum Event: Portable {
     case grow(Tree)
 }
 
+private struct Device: Portable {
+    var id: UUID
+    var page: URL
+    var since: Date
+    var name: String
+}
+
+/// An expression, in which a struct stands between it and itself.
+private indirect enum Expression: Portable {
+    case add([Term], first: Term)
+    case call(name: String, Expression, on: Device)
+    case number(Int)
+
+    struct Term: Portable {
+        var factor: Double
+        var value: Expression
+    }
+}
+
+/// Of which no value can be made up.
+private indirect enum Endless: Portable {
+    case both(Endless, Endless), either(Endless, Endless), other(Endless), wary(Wary)
+
+    struct Wary: Portable {
+        struct Refused: Error {}
+
+        var number: Int
+
+        init(from decoder: any Decoder) throws {
+            number = try decoder.singleValueContainer().decode(Int.self)
+            guard number > 0 else { throw Refused() }
+        }
+    }
+}
+
 @Suite struct ProgramSchemaTests {
     @Test func `The shape of a type is found by decoding`() {
         let shape = Shape(of: Event.self)
@@ -43,6 +79,28 @@ private enum Event: Portable {
                 "Tree": .cases(["node": ["left": "Tree", "right": "Tree"], "leaf": ["_0": "Int"]]),
             ])
         #expect(Shape(of: [Int?].self) == Shape(root: "[Int?]"))
+    }
+
+    @Test func `What takes no empty text has its form, and so has what holds it`() {
+        let shape = Shape(of: Device.self)
+        #expect(shape.types["Device"] == .fields(["id": "UUID", "page": "URL", "since": "Date", "name": "String"]))
+        #expect(shape.types["UUID"] == .alias("String") && shape.types["Date"] == .alias("Double"))
+    }
+
+    @Test func `A case that holds its own enum has its form, whatever stands between`() {
+        let shape = Shape(of: Expression.self)
+        #expect(
+            shape.types["Expression"]
+                == .cases([
+                    "add": ["_0": "[Term]", "first": "Term"], "call": ["name": "String", "_1": "Expression", "on": "Device"],
+                    "number": ["_0": "Int"],
+                ]))
+        #expect(shape.types["Term"] == .fields(["factor": "Double", "value": "Expression"]))
+    }
+
+    @Test func `An enum of which no value can be made up ends the search`() {
+        let shape = Shape(of: Endless.self)
+        #expect(shape.root == "Endless" && shape.types["Wary"].map { if case .unknown = $0 { true } else { false } } == true)
     }
 
     private func problems(_ old: [String: Shape.Definition], _ new: [String: Shape.Definition]) -> [String] {
