@@ -78,7 +78,7 @@ struct CodecChoice {
         if type is AnyClass { return "it is a class" }
         switch definition {
         case .unknown: return "no value of it can be made up"
-        case .names, .alias: return CodecSample(session: session).isRawValue(name) ? nil : "it encodes itself as another value"
+        case .names, .alias: return CodecSample(session: session).objection(toRawValueOf: name)
         case .fields(let fields): return objection(toFields: fields, of: name)
         case .cases(let cases): return objection(toCases: cases, of: name)
         }

@@ -4,8 +4,24 @@ import MessagePack
 struct CodecSample {
     let session: ShapeSession
 
-    /// Whether a type is encoded as its raw value, for which there is code.
-    func isRawValue(_ name: String) -> Bool {
+    /// Why a type does not seem to be encoded as its raw value, for which there is code, whatever that is.
+    func objection(toRawValueOf name: String) -> String? {
+        guard isRawValue(name) else { return "it encodes itself as another value" }
+        guard let type = session.swiftTypes[name] as? any Codable.Type else { return "it is not encoded as it is decoded" }
+        let values: [MessagePackValue] =
+            switch session.types[name] {
+            case .names(let names): names.map(Self.rawValue)
+            case .alias(let place): (0..<Self.rounds).map { value(place, $0) }
+            case .fields, .cases, .unknown, nil: []
+            }
+        return values.first { isChanged($0, type) }.map { Self.ownCoding($0) }
+    }
+
+    private static func ownCoding(_ value: MessagePackValue) -> String {
+        "it does not take \(JSONTranscoder.text(of: value)) as it is, so it has a coding of its own"
+    }
+
+    private func isRawValue(_ name: String) -> Bool {
         guard let sample = session.sample(of: name) as? any RawRepresentable & Encodable else { return false }
         return isRawValue(sample)
     }
@@ -23,7 +39,7 @@ struct CodecSample {
         guard let type = session.swiftTypes[name] as? any Codable.Type else { return "it is not encoded as it is decoded" }
         for round in 0..<Self.rounds {
             for value in values(of: name, round) where !isKept(value, type) {
-                return "it does not take \(JSONTranscoder.text(of: value)) as it is, so it has a coding of its own"
+                return Self.ownCoding(value)
             }
         }
         switch session.types[name] {
@@ -50,6 +66,13 @@ struct CodecSample {
         } catch {
             return false
         }
+    }
+
+    /// Whether a sample is taken and comes back as another one.
+    private func isChanged<T: Codable>(_ value: MessagePackValue, _ type: T.Type) -> Bool {
+        // What is not taken is no value of the type.
+        guard let decoded = try? MessagePackDecoder().decode(type, from: value.encoded) else { return false }
+        return (try? encoded(decoded)) != Self.comparable(value)
     }
 
     /// Whether the value under a key, and no other, is what the property or associated value of that name gets.
@@ -127,9 +150,10 @@ struct CodecSample {
     /// One of the raw values of an enum, which the shape has as texts.
     private func rawSample(of name: String, _ names: [String], _ round: Int) -> MessagePackValue {
         guard !names.isEmpty else { return .nil }
-        let chosen = names[round % names.count]
-        return rawSample(of: name, Int64(chosen).map { .int($0) } ?? .string(chosen))
+        return rawSample(of: name, Self.rawValue(names[round % names.count]))
     }
+
+    private static func rawValue(_ name: String) -> MessagePackValue { Int64(name).map { .int($0) } ?? .string(name) }
 
     /// This raw value if the type takes it, or else that of the value that was made up.
     private func rawSample(of name: String, _ value: MessagePackValue) -> MessagePackValue {

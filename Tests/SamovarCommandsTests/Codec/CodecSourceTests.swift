@@ -31,6 +31,7 @@ import Testing
                 "Orders.Swapped: it does not take {\"one\":{\"_0\":0}} as it is, so it has a coding of its own",
                 "Orders.Text: it encodes itself as another value",
                 "Orders.Tree: _0: Orders.Tree stays with Codable: it is inside itself",
+                "Orders.Trimmed: it does not take \" A b \" as it is, so it has a coding of its own",
                 "Orders.Twice: number: it is optional twice",
                 "Orders.Unnamed: text of named is not the value of that name",
                 "Orders.ViewState: box: Orders.Box<Swift.Int> stays with Codable: it is generic",

@@ -57,6 +57,7 @@ enum Orders: Program {
         var long: Long
         var object: Object
         var odd: Odd
+        var trimmed: Trimmed
         var swapped: Swapped
         var crossed: Crossed
         var crossing: Crossing
@@ -119,6 +120,15 @@ enum Orders: Program {
         }
     }
 
+    struct Trimmed: RawRepresentable, Portable {
+        var rawValue: String
+        init(rawValue: String) { self.rawValue = rawValue }
+        init(from decoder: any Decoder) throws {
+            let text = try decoder.singleValueContainer().decode(String.self)
+            rawValue = String(text.drop { $0 == " " })
+        }
+    }
+
     enum Swapped: Portable {
         case one(Int), other(Int)
         private enum CodingKeys: String, CodingKey { case one = "other", other = "one" }
@@ -175,6 +185,7 @@ enum Orders: Program {
         ViewState(
             percent: Percent(value: 1), renamed: Renamed(), tree: .leaf, fixed: Fixed(), box: Box(content: 1), bySize: BySize(),
             text: Text(), twice: Twice(), long: Long(), object: Object(number: 1), odd: Odd(),
+            trimmed: Trimmed(rawValue: ""),
             swapped: .one(1), crossed: Crossed(), crossing: .pair(from: .small, to: .large),
             described: .on, lone: .pair(from: .small), unnamed: .named("a"), labelled: .off)
     }
