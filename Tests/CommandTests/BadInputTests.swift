@@ -86,6 +86,12 @@ import Testing
         (["worker", "--can", String(repeating: "g", count: 129)], "a name has from 1 to 128 bytes"),
         (["up", "--can"] + (0...64).map { "c\($0)" }, "--can names 65 capabilities; 64 at most"),
         (["worker", "--read-ahead", "-1"], "--read-ahead -1 is not between 0 and 65536"),
+        (["send", "increment", "--timeout", "0"], "--timeout 0 s is no time: more than 0s"),
+        (["view", "--timeout", "0ms"], "--timeout 0 s is no time: more than 0s"),
+        (["effects", "--limit", "0"], "--limit 0 is not between 1 and 1000"),
+        (["queues", "--rule", "--queue", "http", "--rate", "0"], "--rate 0 is no number of attempts: at least 1"),
+        (["queues", "--rule", "--queue", "http", "--rate", "1", "--burst", "0"], "--burst 0 is no number of attempts: at least 1"),
+        (["queues", "--rule", "--queue", "http", "--rate", "1", "--per", "0s"], "--per 0 s is no time: more than 0s"),
     ])
     func `A negative number is read and refused with its range`(_ command: [String], _ text: String) async throws {
         let scratch = try Scratch()
@@ -93,6 +99,32 @@ import Testing
         let end = try await child.wait()
         #expect(end == .exited(64) || end == .exited(78))
         #expect(child.errors.contains(text), "\(child.errors)")
+    }
+
+    @Test func `A name that is none of an effect is refused, be a store there or not`() async throws {
+        let scratch = try Scratch()
+        let child = try Child(Executable.counter, ["effects", "foo", "--data", scratch.folder("none")], in: scratch)
+        #expect(try await child.wait() == .exited(65))
+        #expect(child.errors.contains("“foo” is not an effect; name it as turn/ordinal"), "\(child.errors)")
+    }
+
+    @Test func `Who waits for a store for long is told so after the usual time`() async throws {
+        let scratch = try Scratch()
+        let data = scratch.folder("none")
+        let child = try Child(Executable.counter, ["outputs", "--follow", "--data", data], in: scratch)
+        try await eventually("it says what it waits for") {
+            child.errors.contains("no store answers at ipc://\(scratch.folder("run"))/")
+                && child.errors.contains("for 3 s now; is it running? start one with `up`. It is waited for\n")
+        }
+        #expect(child.end == nil)
+    }
+
+    @Test func `An import of the journal that it would replace is refused`() async throws {
+        let scratch = try Scratch()
+        let data = scratch.folder("data")
+        let child = try Child(Executable.counter, ["journal", "import", data + "/.", "--data", data], in: scratch)
+        #expect(try await child.wait() == .exited(64))
+        #expect(child.errors == "error: \(data)/. is the journal that is to be replaced: name another one\n")
     }
 
     @Test func `A second store on a data folder is told who has it`() async throws {

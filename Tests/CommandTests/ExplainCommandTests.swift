@@ -58,6 +58,8 @@ import Testing
         let kept = try await store.run("bisect", "no count is negative")
         #expect(kept.end == .exited(1) && kept.errors.contains("none of the turns 1 to "), "\(kept.errors)")
         #expect(kept.errors.contains(" breaks it"), "\(kept.errors)")
+        let told = try await store.run("bisect", "no count is negative", "--format", "json")
+        #expect(try told.end == .exited(1) && told.json["turn"] is NSNull && told.json["from"] as? Int == 1, "\(told.output)")
         let nearly = try await store.run("bisect", "no cuont is negative")
         #expect(nearly.end == .exited(64), "\(nearly.errors)")
         #expect(nearly.errors.contains("did you mean the invariant “no count is negative”?"), "\(nearly.errors)")

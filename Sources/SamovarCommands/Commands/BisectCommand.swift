@@ -43,6 +43,12 @@ struct BisectCommand<App: SamovarApp>: AsyncParsableCommand {
             case .broken: printError("none of \(range) breaks it")
             }
             for words in unknown { printError("  \(words)") }
+            if format == .json {
+                let range: MessagePackValue = [
+                    "turn": .nil, "from": .int(Int64(turns.lowerBound)), "to": .int(Int64(turns.upperBound)),
+                ]
+                printData(JSONTranscoder.text(of: range))
+            }
             throw ExitCode(1)
         }
     }

@@ -36,6 +36,7 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @Argument(help: "The effects to show, to requeue or to drop, by their names turn/ordinal.") var effects: [String] = []
 
     func validate() throws {
+        if let limit, !(1...1_000).contains(limit) { throw ValidationError("--limit \(limit) is not between 1 and 1000") }
         if requeue, drop { throw ValidationError("--requeue and --drop exclude each other") }
         if requeue || drop {
             if all == !effects.isEmpty { throw ValidationError("name the effects as turn/ordinal, or say --all") }
@@ -60,8 +61,8 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
     }
 
     private func show(_ admin: AdminClient) async throws {
-        for (number, effect) in effects.enumerated() {
-            let answer = try await admin.ask("attempts", ["effect": .string(effect)])
+        for (number, effect) in try names().enumerated() {
+            let answer = try await admin.ask("attempts", ["effect": effect])
             if !json, number > 0 { printData("") }
             printData(json ? JSONTranscoder.text(of: answer) : AttemptsText.lines(of: answer))
         }

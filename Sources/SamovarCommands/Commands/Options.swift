@@ -137,6 +137,11 @@ package struct Seconds: ExpressibleByArgument, CustomStringConvertible {
         duration = .milliseconds(Int64(number * unit.1 * 1_000))
     }
 
+    /// - Throws: `ValidationError` for no time at all.
+    func requirePositive(_ option: String) throws {
+        guard duration > .zero else { throw ValidationError("\(option) \(self) is no time: more than 0s") }
+    }
+
     package var description: String { duration.text }
 
     package var defaultValueDescription: String { "\(duration.components.seconds)s" }

@@ -59,6 +59,9 @@ struct QueuesCommand<Types: ProgramTypes>: AsyncParsableCommand {
             throw ValidationError("what shall be done there? say --pause, --resume or --rule")
         }
         if !rule, hasRules { throw ValidationError("--rate, --share and --others are for --rule") }
+        if let rate, rate < 1 { throw ValidationError("--rate \(rate) is no number of attempts: at least 1") }
+        if let burst, burst < 1 { throw ValidationError("--burst \(burst) is no number of attempts: at least 1") }
+        if let per { try per.requirePositive("--per") }
         if rate == nil, per != nil || burst != nil { throw ValidationError("--per and --burst are for --rate") }
     }
 

@@ -44,6 +44,7 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
     private var patience: Seconds { timeout ?? Seconds(.seconds(30)) }
 
     func validate() throws {
+        if let timeout { try timeout.requirePositive("--timeout") }
         if input == nil, outbox == nil { throw ValidationError("which input? give it as JSON, or - for standard input") }
     }
 

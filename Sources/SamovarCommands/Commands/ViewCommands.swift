@@ -95,6 +95,7 @@ struct ViewCommand<Types: ProgramTypes>: AsyncParsableCommand {
     var timeout: Seconds?
 
     func validate() throws {
+        if let timeout { try timeout.requirePositive("--timeout") }
         if atLeast < 0 { throw ValidationError("--at-least \(atLeast) is no turn: they are numbered from 1") }
     }
 

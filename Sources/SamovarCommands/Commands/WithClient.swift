@@ -26,15 +26,14 @@ package func withClient<Types: ProgramTypes, Result: Sendable>(
         group.addTask {
             if outbox != nil { return try await body(client) }
             try await within(patience.duration) {
+                // Who waits longer than usual is told what for.
+                async let _: Void = say(that: client, isMissing: store, ifLessThan: patience)
                 try await client.waitUntilConnected()
             } else: {
                 if let obstacle = client.obstacle {
                     CommandFailure(.tryLater, "waited \(patience) for the store, which takes nothing at present: \(obstacle)")
                 } else {
-                    CommandFailure(
-                        .unavailable,
-                        "no store answers at \(store.named(.front)), for \(patience) now"
-                            + (client.difficulty.map { ": \($0)" } ?? "; is it running? start one with `up`"))
+                    CommandFailure(.unavailable, absence(of: store, for: patience, client))
                 }
             }
             return try await body(client)
@@ -52,6 +51,17 @@ package func withClient<Types: ProgramTypes, Result: Sendable>(
         }
         throw CommandFailure(.internal, "the client ended before it had an answer")
     }
+}
+
+private func absence(of store: StoreAccess, for time: Seconds, _ client: StoreClient) -> String {
+    "no store answers at \(store.named(.front)), for \(time) now"
+        + (client.difficulty.map { ": \($0)" } ?? "; is it running? start one with `up`")
+}
+
+private func say(that client: StoreClient, isMissing store: StoreAccess, ifLessThan patience: Seconds) async throws {
+    guard patience.duration > Seconds.forStore.duration else { return }
+    try await Task.sleep(for: Seconds.forStore.duration)
+    printError("\(absence(of: store, for: .forStore, client)). It is waited for")
 }
 
 /// Runs `body`, but no longer than `limit`; then throws what `failure` makes.

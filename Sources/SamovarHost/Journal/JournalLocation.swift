@@ -1,3 +1,4 @@
+internal import Foundation
 package import Journal
 public import JournalChain
 import SQLiteJournal
@@ -48,6 +49,13 @@ public struct JournalLocation: Sendable, CustomStringConvertible {
         var location = self
         location.store = store
         return location
+    }
+
+    /// Whether it is the same journal, as far as names tell.
+    package func isSame(as other: JournalLocation) -> Bool {
+        guard place == nil, other.place == nil else { return description == other.description }
+        let folders = [dataFolder, other.dataFolder].map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }
+        return folders[0] == folders[1]
     }
 
     /// For a person.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SamovarHost
+import SamovarText
 
 struct JournalImportCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
@@ -20,7 +21,11 @@ struct JournalImportCommand<Types: ProgramTypes>: AsyncParsableCommand {
 
     func run() async throws {
         let target = try options.settings().journal(for: Types.self)
-        let done = try await JournalImport.run(try location(of: source, for: target), into: target, moves: move)
+        let origin = try location(of: source, for: target)
+        guard !origin.isSame(as: target) else {
+            throw CommandFailure(.usage, "\(source) is the journal that is to be replaced: name another one")
+        }
+        let done = try await JournalImport.run(origin, into: target, moves: move)
         if done.wasResumed {
             printData(
                 """
