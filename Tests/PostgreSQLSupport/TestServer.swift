@@ -200,17 +200,18 @@ package final class TestServer: Sendable {
     }
 
     /// The place of a journal that is not made yet.
-    package func place(patience: Duration = .seconds(20)) throws -> PostgreSQLPlace {
+    package func place() throws -> PostgreSQLPlace {
         let number = schemas.wrappingAdd(1, ordering: .relaxed).newValue
         guard var place = PostgreSQLPlace(try address, schema: "j\(number)") else { throw Failure("j\(number) is no schema") }
-        place.patience = patience
+        place.patience = .seconds(20)
         return place
     }
 
-    /// A new journal.
+    /// A new journal. To make it may take longer than what it is opened with.
     package func journal(patience: Duration = .seconds(20)) throws -> PostgreSQLJournal {
-        let place = try place(patience: patience)
+        var place = try place()
         guard try PostgreSQLJournal.create(at: place) else { throw Failure("there is a journal at \(place)") }
+        place.patience = patience
         return try PostgreSQLJournal(at: place)
     }
 }
