@@ -50,7 +50,8 @@ package final class ShapeSession {
 
     /// Makes a value up, and says what stands in its place.
     func make<T: Decodable>(_ type: T.Type) throws -> (value: T, place: String) {
-        if let text = text as? T { return (text, "String") }
+        // Of this type alone: a text can be cast to an optional one, too.
+        if type == String.self, let text = text as? T { return (text, "String") }
         if let simple = Self.simple[ObjectIdentifier(type)], let value = simple.value as? T { return (value, simple.place) }
         if let container = type as? any ShapedContainer.Type, let value = container.init() as? T {
             return (value, container.place(in: self))

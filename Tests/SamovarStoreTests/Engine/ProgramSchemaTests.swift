@@ -79,6 +79,8 @@ private indirect enum Endless: Portable {
                 "Tree": .cases(["node": ["left": "Tree", "right": "Tree"], "leaf": ["_0": "Int"]]),
             ])
         #expect(Shape(of: [Int?].self) == Shape(root: "[Int?]"))
+        #expect(Shape(of: [String?].self) == Shape(root: "[String?]"))
+        #expect(Shape(of: [String: String??].self) == Shape(root: "[String: String??]"))
     }
 
     @Test func `What takes no empty text has its form, and so has what holds it`() {
@@ -100,6 +102,9 @@ private indirect enum Endless: Portable {
 
     @Test func `An enum of which no value can be made up ends the search`() {
         let shape = Shape(of: Endless.self)
+        // Of each case what it asked for until it failed.
+        let own = ["_0": "Endless"]
+        #expect(shape.types["Endless"] == .cases(["both": own, "either": own, "other": own, "wary": ["_0": "Wary"]]))
         #expect(shape.root == "Endless" && shape.types["Wary"].map { if case .unknown = $0 { true } else { false } } == true)
     }
 
