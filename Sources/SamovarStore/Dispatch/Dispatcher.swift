@@ -340,17 +340,19 @@ struct Dispatcher {
 
     /// Keeps a worker free for the first suspect that can be handed out soon, and a token if its queue has a rate.
     private mutating func reserve(_ ledger: EffectLedger, now: Timestamp) {
-        let line = suspects.lazy.compactMap { ledger.open[$0]?.line }.first { line in
-            lines.governor(of: line.queue)?.isReadySoon(now: now) != false && isServed(line)
-        }
-        reserved = line.flatMap { line in
-            workers.filter { $0.value.serves(line) && mayEmpty($0.value, for: line.queue, ledger) }.keys.min()
+        var line: LineName?
+        reserved = nil
+        for id in suspects where reserved == nil {
+            guard let next = ledger.open[id]?.line, lines.governor(of: next.queue)?.isReadySoon(now: now) != false, isServed(next)
+            else { continue }
+            // Behind one that no worker can take, another one may be.
+            reserved = workers.filter { $0.value.serves(next) && mayEmpty($0.value, for: next.queue, ledger) }.keys.min()
+            if line == nil || reserved != nil { line = next }
         }
         lines.keepToken(of: line?.queue)
     }
 
-    /// Whether a worker can take an effect of a queue once what it runs has ended. Its sources do not end; and one that runs a suspect
-    /// gets nothing new anyway, nobody knows for how long.
+    /// Whether a worker can take an effect of a queue once what ends has ended. Nobody knows when a suspect does, and sources do not.
     private func mayEmpty(_ workerState: WorkerState, for queue: Queue, _ ledger: EffectLedger) -> Bool {
         guard !workerState.isLeaving, !workerState.isIsolated, workerState.sources < workerState.slots else { return false }
         guard workerState.sources > 0, let limit = workerState.limits[queue] else { return true }

@@ -84,6 +84,20 @@ import Testing
         #expect(hall.assign() == 1 && hall.jobs(of: 1) == [suspect])
     }
 
+    @Test func `A worker is kept free for the first suspect that it can take, whoever is before it`() {
+        var hall = DispatchHall()
+        hall.join(1, slots: 3, [.default, "mail"], limits: ["mail": 1])
+        let source = hall.order(RunOptions(queue: "mail"), isOfSource: true)
+        let usual = hall.order()
+        #expect(hall.assign() == 2)
+        _ = hall.order(RunOptions(queue: "mail"), deaths: 9)
+        let suspect = hall.order(deaths: 9)
+        _ = hall.order()
+        #expect(hall.assign() == 0, "it is to be empty once but for its source")
+        hall.end(usual)
+        #expect(hall.assign() == 1 && Set(hall.jobs(of: 1)) == [source, suspect])
+    }
+
     @Test func `All losses of an effect count against it, and by themselves those of workers that ran nothing else`() {
         var (dispatcher, ledger) = (Dispatcher(StoreSettings(), start: 1), EffectLedger())
         let effect = OpenEffect(id: EffectID(turn: 1, ordinal: 0), root: 1, payload: [0], now: at(0))
