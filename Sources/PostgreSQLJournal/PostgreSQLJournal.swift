@@ -319,7 +319,7 @@ extension PostgreSQLJournal.State {
         let sql = "UPDATE \(server.place.table("partitions")) SET head = head WHERE id = $1 AND epoch = $2 AND nonce = $3"
         let parameters: [PostgreSQLValue] = [.integer(JournalSchema.partition), .integer(row.epoch), .uuid(row.nonce)]
         let changed = try server.ask(what) { connection throws(PostgreSQLError) in try Self.commit(sql, parameters, &connection) }
-        guard changed == 1 else { throw try fenced() }
+        guard changed == 1 else { throw try fenced(as: row) }
     }
 
     /// Runs a statement that is its own transaction; returns how many rows it has changed.
@@ -336,8 +336,10 @@ extension PostgreSQLJournal.State {
     }
 
     /// The error of one whose statement found no row.
-    mutating func fenced() throws(JournalError) -> JournalError {
-        let found = try server.partition().row
+    ///
+    /// - Parameter claim: what it took the journal for, if that is not certain yet.
+    mutating func fenced(as claim: FenceRow? = nil) throws(JournalError) -> JournalError {
+        let (row, found) = (claim ?? row, try server.partition().row)
         guard found.epoch >= row.epoch else {
             return JournalError(
                 .damaged,

@@ -114,7 +114,7 @@ package final class JournalBuilder: JournalDraft {
         let folder = "\(building)/\(DataFolder.snapshots)"
         for name in try FileSystem.names(in: folder) { try FileSystem.remove("\(folder)/\(name)") }
         try FileSystem.removeFolder(folder)
-        let others = [DataFolder.identity, DataFolder.identity + ".new", DataFolder.database + "-journal", DataFolder.lockFile]
+        let others = [DataFolder.identity, DataFolder.identity + ".new", DataFolder.lockFile]
         for name in DataFolder.content + others where name != DataFolder.snapshots {
             try FileSystem.remove("\(building)/\(name)")
         }

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// It must stay the only one: SQLite before 3.51.3 can corrupt a write-ahead log that two connections reset at once.
 ///
-/// Opening changes no file: SQLite reads the write-ahead log where it is, and leaves it there when the connection ends. Only
+/// Opening changes no file but for its mode: SQLite reads the write-ahead log where it is, and leaves it there when the connection ends. Only
 /// ``beginWriting()`` lets it copy the log into the database, and remove it at the end.
 struct SQLiteConnection: Sendable {
     /// What errors call the database.

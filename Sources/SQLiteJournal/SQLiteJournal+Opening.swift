@@ -4,7 +4,7 @@ import JournalChain
 import SamovarCore
 
 /// Opening the journal of a folder: its own, or a new one, but never a new one in the place of one that was lost, and never
-/// one that has lost a part. No file is changed by it, unless there is no journal at all and one is begun.
+/// one that has lost a part. No file is changed by it but for its mode, unless there is no journal at all and one is begun.
 ///
 /// These tell of a loss: `journal.id` that there was a journal and which; `head` and `marker` how far it had come; a snapshot that
 /// is newer than the last batch; and where none of them names the end, the frames of the log that SQLite did not read.

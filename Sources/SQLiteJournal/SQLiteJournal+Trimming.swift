@@ -19,7 +19,7 @@ extension SQLiteJournal {
             let removed: (anchor: BatchChain, bytes: Int)?, hasMore: Bool
             do throws(JournalError) {
                 (removed, hasMore) = try connection.perform("the batches up to turn \(turn.grouped) cannot be removed") { db in
-                    try Self.trimStep(db, behind: anchor, through: turn)
+                    try Self.trimStep(db, of: connection.path, behind: anchor, through: turn)
                 }
             } catch {
                 // Nothing has changed, and nobody's state comes from these batches: what follows them can be written all the same.
@@ -41,7 +41,7 @@ extension SQLiteJournal {
 
     /// The file does not shrink, because that would cost as much as writing it again: its pages are used again.
     private static func trimStep(
-        _ db: Database, behind anchor: BatchChain, through turn: Int
+        _ db: Database, of path: String, behind anchor: BatchChain, through turn: Int
     ) throws -> (removed: (anchor: BatchChain, bytes: Int)?, hasMore: Bool) {
         let rows = try Row.fetchCursor(db, sql: oldest, arguments: [turn, trimBatches])
         var (anchor, newest, size, count) = (anchor, 0, 0, 0)
@@ -49,7 +49,7 @@ extension SQLiteJournal {
             let batch = Batch(first: try row.integer(at: 0), last: try row.integer(at: 1), bytes: try row.bytes(at: 2))
             // A damaged row may claim pages of another one, which would go with it.
             if let problem = anchor.advance(over: batch, digest: try row.bytes(at: 3)) {
-                throw JournalError(.damaged, "The batch of \(batch.turns) cannot be removed: \(problem).")
+                throw JournalError(.damaged, "\(path): the batch of \(batch.turns) cannot be removed: \(problem).")
             }
             newest = batch.first
             size += batch.bytes.count

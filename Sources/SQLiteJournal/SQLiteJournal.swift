@@ -22,8 +22,8 @@ import Synchronization
 public final class SQLiteJournal: Journal, Sendable {
     /// How a journal is opened.
     public enum Access: Sendable {
-        /// Creates the journal if it is not there. Of one that is there, no file is changed before ``SQLiteJournal/beginWriting()`` or
-        /// the first write: a store has yet to see whether it can serve it.
+        /// Creates the journal if it is not there. Of one that is there, no file is changed, but for its mode, before
+        /// ``SQLiteJournal/beginWriting()`` or the first write: a store has yet to see whether it can serve it.
         case readWrite
         /// Never writes; the journal must be there. For commands that look at a journal while no store runs.
         case readOnly
@@ -77,7 +77,7 @@ public final class SQLiteJournal: Journal, Sendable {
 
     /// Opens the journal of a folder that is locked already; the journal keeps the lock until it is closed.
     ///
-    /// A folder has one journal open at a time, and none while it is archived. When it throws, no file has changed.
+    /// A folder has one journal open at a time, and none while it is archived. When it throws, no file has changed but for its mode.
     ///
     /// - Throws: ``JournalError/Code/damaged`` when there was a journal and it is gone, has lost its end, or is not the one of
     ///   this folder; ``JournalError/Code/format`` for a file of another format; ``JournalError/Code/missing`` when a journal
