@@ -26,15 +26,11 @@ package func withClient<Types: ProgramTypes, Result: Sendable>(
         group.addTask {
             if outbox != nil { return try await body(client) }
             try await within(patience.duration) {
-                // Who waits longer than usual is told what for.
-                async let _: Void = say(that: client, isMissing: store, ifLessThan: patience)
+                // Who waits longer than usual is told what for, unless it is for a store that this process has started.
+                async let _: Void = say(that: client, isMissing: store, ifLessThan: place == nil ? patience : .forStore)
                 try await client.waitUntilConnected()
             } else: {
-                if let obstacle = client.obstacle {
-                    CommandFailure(.tryLater, "waited \(patience) for the store, which takes nothing at present: \(obstacle)")
-                } else {
-                    CommandFailure(.unavailable, absence(of: store, for: patience, client))
-                }
+                CommandFailure(client.obstacle == nil ? .unavailable : .tryLater, absence(of: store, for: patience, client))
             }
             return try await body(client)
         }
@@ -53,8 +49,10 @@ package func withClient<Types: ProgramTypes, Result: Sendable>(
     }
 }
 
+/// Why there is no connection yet.
 private func absence(of store: StoreAccess, for time: Seconds, _ client: StoreClient) -> String {
-    "no store answers at \(store.named(.front)), for \(time) now"
+    if let obstacle = client.obstacle { return "waited \(time) for the store, which takes nothing at present: \(obstacle)" }
+    return "no store answers at \(store.named(.front)), for \(time) now"
         + (client.difficulty.map { ": \($0)" } ?? "; is it running? start one with `up`")
 }
 
