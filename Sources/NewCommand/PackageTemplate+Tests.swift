@@ -9,9 +9,6 @@ extension PackageTemplate {
 
                     @testable import \(name.module)
 
-                    /// This one, whatever a library calls the same.
-                    private typealias \(name.type) = \(name.module).\(name.type)
-
                     struct \(name.type)Tests {
                         @Test func `adding and resetting change the count`() throws {
                             let store = try TestStore(\(name.type).self)
