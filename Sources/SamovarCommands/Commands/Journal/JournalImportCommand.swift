@@ -23,7 +23,7 @@ struct JournalImportCommand<Types: ProgramTypes>: AsyncParsableCommand {
         let target = try options.settings().journal(for: Types.self)
         let origin = try location(of: source, for: target)
         guard !origin.isSame(as: target) else {
-            throw CommandFailure(.usage, "\(source) is the journal that is to be replaced: name another one")
+            throw CommandFailure(.usage, "\(escapeForTerminal(source)) is the journal that is to be replaced: name another one")
         }
         let done = try await JournalImport.run(origin, into: target, moves: move)
         if done.wasResumed {
