@@ -259,8 +259,11 @@ public struct StoreMachine: ~Copyable {
             settings, start: number, awaiting: turns.state.joined, effects: Array(turns.state.ledger.open.keys))
         let author = build + Record.Event.cancelsDead
         turns.write(.started(number: number, build: author, schema: schema, seed: isNew ? seed : []), now: now)
-        // Before anything else is written: a replay names what begins here after this record.
-        if !isNew { turns.resubscribe(now: now) }
+        // Before anything else is written: a replay names what begins here after this record, and has ended what is not wanted any more.
+        if !isNew {
+            turns.resubscribe(now: now)
+            scheduler.enterOrders(now: now, &turns)
+        }
         for divergence in divergences {
             let accepted = Record.Event.divergenceAccepted(turn: divergence.turn, hash: divergence.hash, build: build)
             turns.write(accepted, origin: .operator, now: now)

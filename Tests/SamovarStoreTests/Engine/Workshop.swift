@@ -34,6 +34,13 @@ enum TimedEdition: Edition {
 }
 
 /// The program of these tests: numbers to add, chains of follow-ups, and jobs.
+/// One that listens to a source.
+enum ListeningEdition: Edition {
+    static func rest(of chain: Int) -> Command<Workshop<Self>> { .none }
+
+    static var watches: [Workshop<Self>.Watch] { [Workshop.Watch(id: "feed", source: Workshop.Job(name: "listen"))] }
+}
+
 enum Workshop<E: Edition>: Program {
     struct State: Portable {
         var total = 0

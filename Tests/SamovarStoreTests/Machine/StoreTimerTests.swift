@@ -330,6 +330,20 @@ import Testing
         #expect(rig.durable.subscriptions.nextDue == at(5), "a replay knows that it has fired")
     }
 
+    @Test func `A source that the build does not want any more ends, and is not parked with an accepted turn`() throws {
+        func engine() -> any ProgramEngine { TypedEngine(Workshop<ListeningEdition>.self, secret: workshopSecret) }
+        let former = try Rig(engine: engine(), replica: engine())
+        former.round()
+        #expect(former.durable.ledger.open.keys.map(\.turn) == [1])
+        let divergence = Divergence(turn: 1, origin: .store, message: [], recorded: 1, hash: 7, orders: [])
+        let rig = try Rig(snapshot: former.machine.snapshot(), now: at(1), accepting: [divergence])
+        rig.round()
+        #expect(rig.machine.turns.state.ledger.open.isEmpty && rig.machine.turns.state.ledger.dead.isEmpty)
+        #expect(try rig.machine.turns.state.differences(from: rig.durable) == [], "a replay knows the same")
+        rig.connectWorker()
+        #expect(rig.takeTasks(worker(1)).isEmpty)
+    }
+
     @Test func `A source outlives any number of workers, and its program never hears of their deaths`() throws {
         let rig = try Self.rig(Shop.Watch(id: "feed", source: job("listen")))
         _ = rig.takeTasks(worker(1))
