@@ -143,11 +143,11 @@ struct WaitingLines {
         return served
     }
 
-    /// Forgets lines in which nothing waits, if nobody serves them or they have needs, and takes stale entries out of the others that nobody
-    /// serves, or from which little is taken. Returns lines that workers have still.
+    /// Forgets lines in which nothing waits, if nobody serves them or they have needs, and takes stale entries out of the others: who serves
+    /// one may have no room for long. Returns lines that workers have still.
     mutating func forgetStale(_ isWaiting: (PriorityQueue.Entry) -> Bool) -> [WaitingLine] {
         var forgotten: [WaitingLine] = []
-        for line in all where line.servers == 0 || line.governor != nil || !line.needs.isEmpty {
+        for line in all {
             if line.first(where: isWaiting) != nil {
                 line.forgetStale(isWaiting)
             } else if line.servers == 0 || !line.needs.isEmpty {

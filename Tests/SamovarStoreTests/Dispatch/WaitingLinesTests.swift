@@ -55,7 +55,7 @@ import Testing
         #expect(lines.count == 1 && effects(in: lines.serve(["mail"], insteadOf: []).first) == [2])
     }
 
-    @Test func `Stale entries go from lines that nobody serves, and a line that still has some that wait stays`() {
+    @Test func `Stale entries go, whether anybody serves their line or not, and a line that still has some that wait stays`() {
         var lines = WaitingLines()
         let served = lines.serve(["mail"], insteadOf: [])
         for turn in 1...2_000 {
@@ -63,9 +63,9 @@ import Testing
             _ = lines.append(entry(turn), RunOptions(queue: "mail", priority: 0))
         }
         _ = lines.forgetStale { $0.place == 1 || $0.place > 1_997 }
-        #expect(lines.entries == 2_004, "the line that is served is looked through as its worker takes from it")
+        #expect(lines.entries == 8)
         #expect(effects(in: lines.serve(["print"], insteadOf: []).first) == [1, 1_998, 1_999, 2_000])
-        #expect(effects(in: served.first).count == 2_000)
+        #expect(effects(in: served.first) == [1, 1_998, 1_999, 2_000])
     }
 
     @Test func `A line knows whether it is that of the default queue`() {
