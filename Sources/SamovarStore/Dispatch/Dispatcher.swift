@@ -33,9 +33,9 @@ struct Dispatcher {
     private let grace: Duration
     /// About the bytes of a frame of tasks.
     private let frameBytes: Int
-    /// How often workers fell silent with an effect, and how often of them one that had nothing else. It says little, because a network may
-    /// break; but again and again it does.
-    private var losses: [EffectID: (all: Int, alone: Int)] = [:]
+    /// The attempts of an effect whose workers fell silent, and whether these had nothing else. It says little, because a network may
+    /// break; but again and again it does. A worker that comes back with its attempt and falls silent anew is not another.
+    private var losses: [EffectID: [Lease: Bool]] = [:]
     /// Who had an effect last that was taken back from its worker and is not closed. The worker may be silent and stream later, from the
     /// place that its task told, so no older attempt may move that place meanwhile. What has streamed is on record and keeps every older
     /// attempt out (`EffectLedger.streamed`); a task that was handed out is on no record.
@@ -55,18 +55,17 @@ struct Dispatcher {
     /// Whether it is offered alone: too many workers have ended while they ran it, with proof or without.
     private func isSuspect(_ effect: OpenEffect) -> Bool {
         if trustsNewcomers, effect.isUsual { return false }
-        return !effect.isSource && effect.deaths + (losses.isEmpty ? 0 : losses[effect.id]?.all ?? 0) >= suspectDeaths
+        return !effect.isSource && effect.deaths + (losses.isEmpty ? 0 : losses[effect.id]?.count ?? 0) >= suspectDeaths
     }
 
     /// Whether no effect is a suspect of which no worker has died.
     var trustsNewcomers: Bool { losses.isEmpty && suspectDeaths > 0 }
 
-    /// Counts that a worker fell silent with this effect; returns how often one did that had nothing else.
+    /// Notes that the worker of this effect's newest attempt, which was taken back from it, fell silent; returns of how many attempts one did
+    /// that had nothing else.
     mutating func lose(_ id: EffectID, isIsolated: Bool) -> Int {
-        let (all, alone) = losses[id] ?? (0, 0)
-        let counted = (all: all + 1, alone: alone + (isIsolated ? 1 : 0))
-        losses[id] = counted
-        return counted.alone
+        if let lease = formerLeases[id] { losses[id, default: [:]].merge([lease: isIsolated]) { $0 || $1 } }
+        return losses[id]?.values.count { $0 } ?? 0
     }
 
     /// An effect has failed for good: opened again, it begins anew.

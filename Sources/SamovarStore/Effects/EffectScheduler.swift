@@ -272,7 +272,7 @@ struct EffectScheduler {
     private mutating func lost(
         _ effect: OpenEffect, isIsolated: Bool, now: Timestamp, _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
-        let losses = dispatcher.lose(effect.id, isIsolated: isIsolated)
+        let losses = effect.isSource ? 0 : dispatcher.lose(effect.id, isIsolated: isIsolated)
         guard losses >= settings.suspectLosses, !effect.isSource else {
             return giveBack(effect.id, in: turns.state.ledger, now: now)
         }

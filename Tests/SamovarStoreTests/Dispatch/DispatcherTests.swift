@@ -98,17 +98,40 @@ import Testing
         #expect(hall.assign() == 1 && Set(hall.jobs(of: 1)) == [source, suspect])
     }
 
-    @Test func `All losses of an effect count against it, and by themselves those of workers that ran nothing else`() {
-        var (dispatcher, ledger) = (Dispatcher(StoreSettings(), start: 1), EffectLedger())
-        let effect = OpenEffect(id: EffectID(turn: 1, ordinal: 0), root: 1, payload: [0], now: at(0))
-        ledger.order(effect)
-        #expect(dispatcher.trustsNewcomers)
-        #expect([false, true, false, true].map { dispatcher.lose(effect.id, isIsolated: $0) } == [0, 1, 1, 2])
-        dispatcher.forgetClosed(exceptOf: ledger)
-        #expect(!dispatcher.trustsNewcomers && dispatcher.lose(effect.id, isIsolated: true) == 3)
-        ledger.close(effect.id)
-        dispatcher.forgetClosed(exceptOf: ledger)
-        #expect(dispatcher.trustsNewcomers && dispatcher.lose(effect.id, isIsolated: true) == 1)
+    @Test func `All attempts that were lost count against an effect, and by themselves those of workers that ran nothing else`() {
+        var hall = DispatchHall()
+        let effect = hall.order()
+        /// The number of those by themselves after this one.
+        func lose(isIsolated: Bool) -> Int {
+            hall.join(1)
+            hall.assign()
+            hall.dispatcher.left(through: 0, now: hall.now)
+            _ = hall.dispatcher.leave(workerID(1))
+            defer { if let effect = hall.ledger.open[effect] { hall.dispatcher.enqueue(effect, now: hall.now) } }
+            return hall.dispatcher.lose(effect, isIsolated: isIsolated)
+        }
+        #expect(hall.dispatcher.trustsNewcomers)
+        #expect([false, true, false, true].map { lose(isIsolated: $0) } == [0, 1, 1, 2])
+        #expect(hall.dispatcher.lose(effect, isIsolated: true) == 2, "its worker had come back and fell silent again")
+        hall.dispatcher.forgetClosed(exceptOf: hall.ledger)
+        #expect(!hall.dispatcher.trustsNewcomers && lose(isIsolated: true) == 3)
+        hall.ledger.close(effect)
+        hall.dispatcher.forgetClosed(exceptOf: hall.ledger)
+        #expect(hall.dispatcher.trustsNewcomers)
+    }
+
+    @Test func `What was taken back from a line whose workers have no room is not remembered`() {
+        var hall = DispatchHall()
+        hall.join(1)
+        _ = hall.order(isOfSource: true)
+        hall.assign()
+        let first = hall.order()
+        for _ in 0..<3 {
+            for _ in 0..<2_000 { hall.end(hall.order()) }
+            hall.dispatcher.forgetClosed(exceptOf: hall.ledger)
+            #expect(hall.dispatcher.lines.entries == 1)
+        }
+        #expect(hall.dispatcher.waits(first) != nil)
     }
 
     /// A dispatcher with so many delayed effects, of which those of the first turns are still open; the second was due at another time

@@ -246,16 +246,16 @@ import Testing
     @Test func `A worker with a source is not alone for ever after a suspect has ended`() throws {
         let rig = try StoreTimerTests.rig(Shop.Watch(id: "feed", source: job("listen")))
         rig.order(job("a"), sequence: 2)
-        let tasks = rig.takeTasks(worker(1))
+        Self.lose(1, rig)
+        let tasks = rig.connectWorker(2, slots: 9, credit: 9).tasks
+        Self.lose(2, rig)
         let claims = tasks.map { JobClaim(effect: $0.effect, lease: $0.lease, token: $0.token) }
-        for epoch in 2...3 {
-            Self.lose(1, rig)
-            rig.connectWorker(1, slots: 9, claims: claims, credit: 9, epoch: epoch)
-        }
+        rig.connectWorker(2, slots: 9, claims: claims, credit: 9, epoch: 2)
+        #expect(rig.machine.scheduler.dispatcher.workers[workerID(2)]?.isIsolated == true)
         let a = try #require(tasks.first { $0.name == "a" })
-        rig.exchange(.result([a.answered("a")], credit: 9), from: worker(1))
+        rig.exchange(.result([a.answered("a")], credit: 9), from: worker(2))
         rig.order(job("b"), sequence: 3)
-        #expect(rig.takeTasks(worker(1)).map(\.name) == ["b"])
+        #expect(rig.takeTasks(worker(2)).map(\.name) == ["b"])
     }
 
     @Test func `A suspect is offered to a worker that runs nothing but sources, which have no end`() throws {
@@ -315,6 +315,19 @@ import Testing
         }
         let text = "its worker fell silent 10 times while it ran nothing else"
         #expect(rig.durable.ledger.dead.values.map(\.failure) == [Failure(reason: .workerDied, text: text, attempts: 10)])
+    }
+
+    @Test func `A worker that was silent and comes back with its job each time has lost one attempt`() throws {
+        let rig = try Self.rig()
+        rig.order(job("slow"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
+        for epoch in 2...15 {
+            Self.lose(1, rig)
+            #expect(rig.connectWorker(1, claims: [claim], epoch: epoch).tasks.isEmpty)
+        }
+        rig.exchange(.result([task.answered("done")], credit: 9), from: worker(1))
+        #expect(try rig.state().done == ["done"])
     }
 
     @Test func `A source whose workers always fall silent is begun again each time, and nothing is counted`() throws {
