@@ -24,6 +24,7 @@ import Testing
 
     /// Worlds in which something happens that few others have, and in which the checker has once found a fault.
     static let rare: [(seed: UInt64, story: String)] = [
+        (35_705, "what a job has streamed is taken when its worker has gone and another runs it, and word of it waits for a tick"),
         (26_086_410_887, "a key loses its role and its store stops in the same round: clients are told why"),
         (234_805_776_937, "a store takes the journal and is stopped before it knows, until another has taken it"),
         (817_256_324_057, "a session expires in the moment in which its client greets, by a clock that is ahead"),

@@ -89,9 +89,8 @@ struct Workers {
         _ out: inout Outlet
     ) throws(StopReason) -> Set<EffectID> {
         var claimed: Set<EffectID> = []
-        let identity = out.identity
         for claim in offer.running {
-            guard isGenuine(claim.effect, claim.lease, claim.token, scheduler, identity) else {
+            guard isGenuine(claim.effect, claim.lease, claim.token, scheduler, out.identity) else {
                 out.drop("worker \(offer.id) claims a job that this store never gave", from: route)
                 continue
             }
@@ -258,9 +257,8 @@ struct Workers {
         _ results: JobResults, of worker: Dispatcher.WorkerState, _ scheduler: EffectScheduler, _ out: inout Outlet
     ) throws(StopReason) {
         var invalid: Set<Int> = []
-        let identity = out.identity
         for (number, row) in results.rows.enumerated() {
-            if !isGenuine(row.effect, row.lease, row.token, scheduler, identity) {
+            if !isGenuine(row.effect, row.lease, row.token, scheduler, out.identity) {
                 out.drop("worker \(worker.id) answers a job that this store never gave", from: worker.route)
                 invalid.insert(number)
             } else if case .other = row.answer, case .streamed(index: 0, message: _, checkpoint: _) = results.answer(of: row) {
@@ -386,6 +384,8 @@ struct Workers {
         _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
         guard let route = answers.worker?.route else { return }
+        // Who has gone since it sent this is told nothing.
+        let isThere = connections[route] != nil
         let (id, lease) = (row.effect, row.lease)
         let mark = StreamMark(lease: lease, index: index)
         let effect = turns.state.ledger.open[id]
@@ -393,20 +393,20 @@ struct Workers {
         guard let effect, !effect.isOver(under: lease), !scheduler.dispatcher.isHeld(id, underOtherThan: lease),
             index <= last || !scheduler.dispatcher.isOutdated(lease, of: id)
         else {
-            streamMarks.note(mark, for: route)
+            if isThere { streamMarks.note(mark, for: route) }
             lateResults += 1
             guard let effect else { return }
             // A duplicate: it was applied, and its acknowledgement was lost. Nothing of this attempt is missing.
             if index <= last, !effect.isOver(under: lease) { return }
             // It leaves before the acknowledgement: a worker that has not heard of it tells all of it again.
-            scheduler.cancel(lease, at: route)
+            if isThere { scheduler.cancel(lease, at: route) }
             // The answer of one that is over does not count anyway.
             if !effect.isOver(under: lease) { rejectedStreams.insert(lease, of: id) }
             if scheduler.dispatcher.assignment(of: id)?.lease == lease { scheduler.giveBack(id, in: turns.state.ledger, now: now) }
             return
         }
         guard index <= last + 1 else { return }
-        streamMarks.note(mark, isOfSource: effect.isSource, for: route)
+        if isThere { streamMarks.note(mark, isOfSource: effect.isSource, for: route) }
         guard index > last else { return }
         let origin = Origin.effect(id, lease: lease, index: index)
         let input = EngineInput.message(

@@ -352,6 +352,24 @@ import Testing
         #expect(try rig.state().done == ["2", "3", "4", "end"])
     }
 
+    @Test func `A worker that has gone is told nothing of what it had streamed, also if that is taken later`() throws {
+        let (rig, task) = try Self.running { $0.openEffects = 5 }
+        rig.order(job("b"), job("c"), job("d"), sequence: 2)
+        rig.exchange(.result([task.streamed(1, "one")], credit: 9), from: worker(1))
+        rig.machine.workerDied(workerID(1), "silent", now: rig.now)
+        #expect(rig.connectWorker(2, slots: 9, credit: 9).tasks.count == 4)
+        rig.exchange(.goodbye, from: worker(2))
+        let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
+        rig.connectWorker(1, claims: [claim], credit: 0, epoch: 2, at: worker(3))
+        _ = rig.take(worker(3))
+        rig.deliver(.result([task.streamed(2, "two")], credit: 0), from: worker(3))
+        rig.deliver(.goodbye, from: worker(3))
+        // So many effects are open that word of streams waits for a tick.
+        for _ in 0..<4 { rig.tick(.seconds(1)) }
+        #expect(try rig.state().done == ["one"], "the attempt is outdated")
+        #expect(rig.take(worker(3)) == [])
+    }
+
     @Test func `A worker that dies with an unread stream message does not keep its effect`() throws {
         let (rig, task) = try Self.running()
         rig.deliver(.result([task.streamed(1, "one")], credit: 9), from: worker(1))
