@@ -35,6 +35,11 @@ private enum Mill: Program {
 
     static func start(_ seed: String, _ turn: Turn) throws -> Next<Mill> {
         guard seed != "sealed" else { throw Sealed() }
+        if seed == "pile" {
+            return .state(
+                State(log: []),
+                (1...8).reduce(Command.none) { $0.run("sack \($1)", id: "lane", policy: .serial(limit: 2)) })
+        }
         return .state(State(log: [seed]), seed == "chain" ? .then(.ground("first")).run("start") : .none)
     }
 
@@ -187,6 +192,16 @@ private enum Mill: Program {
         #expect(Self.names(first) == ["e"])
         try store.answer(first[0].id)
         #expect(Self.names(store.takeEffects()) == ["f"])
+    }
+
+    @Test func `More effects than a group may have turns fail where there is no room for them`() throws {
+        var settings = LocalStoreSettings()
+        settings.group.turns = 5
+        var store = try LocalStore(Mill.self, seed: "pile", settings: settings)
+        #expect(store.state.log.count == 6)
+        #expect(store.state.log.allSatisfy { $0.hasSuffix("2 effects “lane” are open, which is its limit") }, "\(store.state.log)")
+        #expect(Self.names(store.takeEffects()) == ["sack 1"])
+        #expect(try store.send(.turn(true)) == .applied(turn: 8))
     }
 
     @Test func `Outputs are taken once, in order`() throws {

@@ -19,7 +19,7 @@ struct LocalBook<P: Program> {
     private var outputs: [P.Output] = []
     private var paused: Set<QueueOrLabel> = []
     /// Too many with their label are open: they fail without having been run.
-    private var crowded: [EffectID] = []
+    private(set) var crowded: [EffectID] = []
     var isFailingCrowded = false
 
     /// Outputs and cancellations that the caller has not taken.

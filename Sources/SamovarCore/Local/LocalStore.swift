@@ -221,17 +221,17 @@ public struct JournalingLocalStore<P: Program, Journal: TurnJournal>: ~Copyable 
         return true
     }
 
-    /// Effects for which there was no room under their label. Each may lead to others, so their number is that of a group.
+    /// Effects for which there was no room under their label. Each may lead to others, of which there may be as many as turns in a group.
     private mutating func failCrowded() {
         // One that fails may lead to another; all of them are seen to here, and not on an ever deeper stack.
         guard !book.isFailingCrowded else { return }
         book.isFailingCrowded = true
         defer { book.isFailingCrowded = false }
-        var failed = 0
+        var left = book.crowded.count + settings.group.turns
         while !isBroken, let id = book.takeCrowded() {
             guard let effect = book.open[id], let limit = effect.options.policy.lane?.limit else { continue }
-            failed += 1
-            guard failed <= settings.group.turns else {
+            left -= 1
+            guard left >= 0 else {
                 obstacle = .group(.turns(settings.group.turns, root: id.turn))
                 return
             }
