@@ -64,9 +64,7 @@ struct WorkerLoop: ~Copyable {
             // LINGER is 0: what was sent a moment ago still has to leave.
             try poller.wait(timeoutMilliseconds: 20)
             isStopping = true
-        case .note(let text):
-            // Until the store has answered for the first time, its absence is no news: it may only be starting.
-            logger.log(level: coordinator.timeline == .zero ? .debug : .info, "\(text)")
+        case .note(let text): logger.info("\(text)")
         }
     }
 }

@@ -56,6 +56,9 @@ public struct WorkerMachine: ~Copyable {
     private var newest: Lease?
     /// When what is not acknowledged is sent again, if any of this still waits then: acknowledgements of others say nothing of it.
     private var repetition: (due: Timestamp, of: Outbox.Oldest)?
+    /// Why no store has let it in, and since when, until that is told: at first it is no news, for the store may only be starting.
+    private var absence: (reason: String, since: Timestamp)?
+    private static let patience = Duration.seconds(3)
 
     private let offer: WorkerOffer
     private let schema: Schema?
@@ -334,12 +337,23 @@ extension WorkerMachine {
         case .lost(let reason):
             repetition = nil
             actions.append(.disconnect)
-            if let reason { actions.append(.note("lost the store: \(reason)")) }
+            if timeline == .zero {
+                tellAbsence(reason, now, &actions)
+            } else if let reason {
+                actions.append(.note("lost the store: \(reason)"))
+            }
         case .checkKey:
             repetition = nil
             actions += [.disconnect, .checkKey]
         case .refused(let error): refused(error, &actions)
         }
+    }
+
+    private mutating func tellAbsence(_ reason: String?, _ now: Timestamp, _ actions: inout [Action]) {
+        if let reason, absence == nil { absence = (reason, now) }
+        guard let known = absence, now - known.since >= Self.patience else { return }
+        actions.append(.note("no store has let this worker in so far, which is tried again: \(known.reason)"))
+        absence = nil
     }
 
     private mutating func greet(_ now: Timestamp, _ actions: inout [Action]) {

@@ -76,6 +76,21 @@ import Testing
         #expect(actions == [.connect, Self.hello([], witness: 0, epoch: 1, of: .zero)])
     }
 
+    @Test func `That no store is there is told once, and not before one that starts could have answered`() {
+        var machine = Self.machine()
+        var told: [Timestamp] = []
+        for second in stride(from: 0.0, through: 60, by: 1) {
+            for action in machine.ticked(now: at(second)) {
+                guard case .note(let text) = action else { continue }
+                #expect(text == "no store has let this worker in so far, which is tried again: no WELCOME within 1.0 seconds")
+                told.append(at(second))
+            }
+        }
+        #expect(told.count == 1 && told[0] >= at(4) && told[0] <= at(10), "\(told)")
+        _ = machine.received(Self.welcome(), now: at(60))
+        #expect(machine.disconnected(now: at(61)).contains(.note("lost the store: the connection broke")))
+    }
+
     @Test func `After welcome it gives credit`() {
         var machine = Self.machine(slots: 2, readAhead: 3)
         _ = machine.ticked(now: at(0))
