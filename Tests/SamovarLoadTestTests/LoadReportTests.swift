@@ -81,6 +81,11 @@ struct LoadReportTests {
         #expect(escaped("a\u{0}b\u{1B}[31m\"'") == "a\u{FFFD}b\u{FFFD}[31m&quot;&#39;")
     }
 
+    @Test func `What agents say of themselves commands no terminal`() {
+        let text = report(problems: ["agent \u{1B}]52;c;x\u{7} is missing: \u{1B}[2J"]).text
+        #expect(!text.contains("\u{1B}") && text.contains("problem: agent \\u{1b}]52;c;x\\u{7} is missing"))
+    }
+
     @Test func `A history that is not sound shows it everywhere`() throws {
         let report = report(lost: 2)
         #expect(!report.isSound)

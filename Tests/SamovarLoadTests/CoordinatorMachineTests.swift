@@ -66,6 +66,16 @@ struct CoordinatorMachineTests {
         #expect(shown.counts.applied == 17 && shown.elapsed == 1_000_000 && shown.views == 2 && shown.applied.count == 2)
     }
 
+    @Test func `What an agent told last counts in the seconds after its end`() throws {
+        var machine = running()
+        _ = machine.heard(progress(1, applied: 10), from: a, now: at(2))
+        _ = machine.heard(result(applied: 10), from: a, now: at(2))
+        _ = machine.heard(progress(1, applied: 7), from: b, now: at(2))
+        let actions = machine.heard(progress(2, applied: 9), from: b, now: at(3))
+        guard case .show(let shown)? = actions.first else { return #expect(Bool(false), "\(actions)") }
+        #expect(shown.counts.applied == 19 && shown.views == 2 && shown.applied.count == 1 && shown.elapsed == 2_000_000)
+    }
+
     @Test func `The last result ends the test`() {
         var machine = running()
         _ = machine.ticked(now: at(4))

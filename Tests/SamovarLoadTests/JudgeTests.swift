@@ -31,6 +31,11 @@ struct JudgeTests {
         return judge.verdict()
     }
 
+    @Test(arguments: [0, -1, Int.min])
+    func `A turn that is none is no account of a session`(turn: Int) {
+        #expect(throws: SessionLedger.Malformed.self) { _ = try judge(sent: 1, told: [(1, turn, .applied)]) }
+    }
+
     @Test func `A history in which each input stands once, in order and as it was told is sound`() throws {
         let other = UniqueID(high: 9, low: 9)
         let findings = try verdict([

@@ -10,6 +10,27 @@ struct LoadPlanTests {
         #expect(shares.map(\.subscribers) == [1, 1, 0])
     }
 
+    @Test(arguments: [7.0, 300, 1_000, 1_500])
+    func `An agent is woken when an input of its clients is due, and at no other time`(rate: Double) {
+        let plan = plan(pace: .rate(rate), clients: 8)
+        for share in plan.shares(3) {
+            let own = share.firstClient..<share.firstClient + share.clients
+            let due = own.flatMap { client in
+                let schedule = SendSchedule(client: client, of: 8, rate: rate, duration: 60_000_000)
+                return (0..<schedule.count).map { schedule.due($0) }
+            }.sorted()
+            var time = Duration.zero
+            for expected in due.drop(while: { $0 == 0 }) {
+                // Whoever is woken is a little late.
+                time = share.nextDue(after: time + .microseconds(7))
+                // Due times are whole microseconds.
+                let difference = time / .microseconds(1) - Double(expected)
+                #expect(difference > -0.001 && difference < 1.001, "\(time) and not \(expected) µs")
+            }
+        }
+        #expect(plan.shares(1)[0].nextDue(after: .seconds(7) + .microseconds(1)) > .seconds(7), "whatever was late")
+    }
+
     @Test func `The end of effects is asked for about a thousand times a second at most`() {
         #expect(plan(pace: .rate(1_000)).settleStride == 1)
         #expect(plan(pace: .rate(50_001)).settleStride == 51)

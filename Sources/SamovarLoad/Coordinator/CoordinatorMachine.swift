@@ -225,7 +225,7 @@ extension CoordinatorMachine {
     private mutating func show(_ now: Timestamp) -> [Action] {
         var actions: [Action] = []
         while let least = byPeer.values.filter({ !$0.isOver }).map(\.progress.count).min(), least > shown {
-            actions.append(.show(LoadProgress(agents.compactMap { $0.progress.indices.contains(shown) ? $0 : nil }, at: shown)))
+            actions.append(.show(LoadProgress(agents, at: shown)))
             shown += 1
         }
         return actions
@@ -292,12 +292,13 @@ public struct LoadProgress: Equatable, Sendable {
     /// Of this second.
     public var applied: [Distribution]
 
-    /// - Parameter index: of the reports to add up.
+    /// - Parameter index: of the reports to add up. Of an agent that has ended before, what it told last still counts.
     init(_ agents: [CoordinatorMachine.Agent], at index: Int) {
-        let all = agents.map { $0.progress[index] }
-        elapsed = all.map(\.elapsed).min() ?? 0
+        let present = agents.compactMap { $0.progress.indices.contains(index) ? $0.progress[index] : nil }
+        let all = present + agents.compactMap { $0.progress.count <= index ? $0.progress.last : nil }
+        elapsed = present.map(\.elapsed).min() ?? 0
         counts = all.map(\.counts).reduce(ClientCounts(), +)
         views = all.map(\.views).reduce(0, +)
-        applied = all.map(\.applied)
+        applied = present.map(\.applied)
     }
 }

@@ -53,7 +53,7 @@ public struct Judge: Sendable {
         var disordered: [SessionLedger.Entry] = []
         try SessionLedger.read(ledger) { entry in
             guard entry.verdict != .unknown else { return }
-            guard (1...max(1, sent)).contains(entry.sequence), sent > 0 else { throw SessionLedger.Malformed() }
+            guard (1...max(1, sent)).contains(entry.sequence), sent > 0, entry.turn > 0 else { throw SessionLedger.Malformed() }
             told[entry.sequence - 1] = entry.verdict == .applied ? entry.turn : -entry.turn
             if last.sequence > 0, (entry.sequence > last.sequence) != (entry.turn > last.turn) { disordered.append(entry) }
             last = (entry.sequence, entry.turn)

@@ -71,6 +71,18 @@ public struct LoadShare: Codable, Equatable, Sendable {
     public var firstClient: Int
     public var clients: Int
     public var subscribers: Int
+
+    /// The first moment after this time at which an input of these clients is due, both from the start; of those that are sent as soon as they
+    /// may be, each second.
+    public func nextDue(after time: Duration) -> Duration {
+        guard case .rate(let rate) = plan.pace else { return time + .seconds(1) }
+        // Inputs of all clients are due at whole beats, of each client at one in so many.
+        var beat = Int((time / .seconds(1) * rate).rounded(.down)) + 1
+        let place = beat % plan.clients
+        if place < firstClient { beat += firstClient - place }
+        if place >= firstClient + clients { beat += plan.clients - place + firstClient }
+        return .seconds(Double(beat) / rate)
+    }
 }
 
 /// When one client's inputs are due: a function of their number alone, so nothing that happens can move it. An input that is sent late is

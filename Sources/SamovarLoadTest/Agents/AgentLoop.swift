@@ -27,8 +27,7 @@ struct AgentLoop: ~Copyable {
     private var lastApplied = Timestamp(microseconds: .min)
     private var isConnecting = false
     private var isFinished = false
-    /// Between two of this agent's inputs.
-    private var interval = Duration.seconds(1)
+    private var share: LoadShare?
 
     /// Views that have not come so long after the last receipt will not: what was sent has not changed the view.
     private static let viewPatience = Duration.seconds(2)
@@ -53,10 +52,21 @@ struct AgentLoop: ~Copyable {
         return PeerSocket(context, options: .load, to: meeting, at: .front)
     }
 
+    /// Takes part until the end. Why it could not is told to the coordinator, too.
     mutating func run() throws {
         defer { pacemaker.stop() }
         try raiseDescriptorLimit()
         try link.connect(&poller)
+        do {
+            try takePart()
+        } catch {
+            // If anybody still listens: the error itself is thrown.
+            try? say(.failed("\(error)"))
+            throw error
+        }
+    }
+
+    private mutating func takePart() throws {
         try perform(machine.joined(as: agent.name, on: agent.machine))
         while !isFinished {
             prepare()
@@ -110,10 +120,7 @@ struct AgentLoop: ~Copyable {
             case .tellProgress(let elapsed): try say(.progress(progress(elapsed)))
             case .report: try report()
             case .finish: isFinished = true
-            case .fail(let reason):
-                // If anybody still listens.
-                try say(.failed(reason))
-                throw LoadError(reason)
+            case .fail(let reason): throw LoadError(reason)
             }
         }
     }
@@ -139,11 +146,7 @@ struct AgentLoop: ~Copyable {
             SubscriberSeat(context, at: store, random: Random(seed: .random(in: .min ... .max)))
         }
         admission = Admission(of: slotStates.count + subscribers.count)
-        interval =
-            switch plan.pace {
-            case .rate(let rate): .microseconds(Int64(1_000_000 * Double(plan.clients) / (rate * Double(share.clients))))
-            case .saturate: .seconds(1)
-            }
+        self.share = share
         isConnecting = true
     }
 
@@ -160,7 +163,8 @@ struct AgentLoop: ~Copyable {
 
     private func begin(at start: Timestamp) throws {
         for seat in slotStates { seat.client.begin(at: start) }
-        try pacemaker.run(from: ContinuousClock.now + (start - clock.now()), every: interval)
+        guard let share else { return }
+        try pacemaker.run(from: ContinuousClock.now + (start - clock.now())) { share.nextDue(after: $0) }
     }
 
     /// Subscribers, each with a client that asks in its place.
@@ -257,6 +261,8 @@ extension SocketOptions {
     static let load: SocketOptions = {
         var options = SocketOptions.client
         options.maximumFrameBytes = 4 << 20
+        // The last word may be why an agent gives up.
+        options.linger = 1_000
         return options
     }()
 }

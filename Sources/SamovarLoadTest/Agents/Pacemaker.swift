@@ -4,7 +4,7 @@ import SamovarHost
 import Synchronization
 import ZeroMQ
 
-/// Wakes a loop at even intervals, to the precision of the system's sleep. A poll waits whole milliseconds, and a send that is late by
+/// Wakes a loop at given moments, to the precision of the system's sleep. A poll waits whole milliseconds, and a send that is late by
 /// half of one would look like the store's latency.
 final class Pacemaker: Sendable {
     let wakeup: Wakeup
@@ -14,19 +14,20 @@ final class Pacemaker: Sendable {
         wakeup = try Wakeup()
     }
 
-    /// Begins to wake on a thread of its own, until `stop`. Shorter intervals than 50 µs are that long: a round of the loop takes longer.
-    func run(from start: ContinuousClock.Instant, every interval: Duration) throws {
-        let interval = max(interval, .microseconds(50))
+    /// Begins to wake on a thread of its own, until `stop`, and at most each 50 µs: a round of the loop takes longer.
+    ///
+    /// - Parameter next: the moment that follows a time, both from the start. Whatever was late, those after it are at their times.
+    func run(from start: ContinuousClock.Instant, at next: @escaping @Sendable (Duration) -> Duration) throws {
         try startThread("samovar-pacemaker") { [self] in
-            var next = start
+            var time = start
             while !isStopped.load(ordering: .relaxed) {
-                let wait = next - ContinuousClock.now
+                let wait = time - ContinuousClock.now
                 // In short pieces, so that a stop is not waited for.
                 if wait > .zero { Thread.sleep(forTimeInterval: Double(min(wait, .milliseconds(100)).microseconds) / 1_000_000) }
                 let now = ContinuousClock.now
-                guard now >= next else { continue }
+                guard now >= time else { continue }
                 wakeup.signal()
-                next = max(next + interval, now)
+                time = max(start + next(now - start), now + .microseconds(50))
             }
         }
     }

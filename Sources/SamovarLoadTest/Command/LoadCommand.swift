@@ -214,12 +214,12 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
         do {
             report = try await LoadTest<Types>(self, settings, isOwn: isOwn).run()
         } catch let error as LoadError {
-            throw CommandFailure(.internal, "\(error)")
+            throw CommandFailure(.internal, escapeForTerminal("\(error)"))
         }
         printData(json ? JSONTranscoder.text(of: report.value) : report.text)
         if let file = self.report { try write(report, to: file) }
         guard report.isSound else {
-            throw CommandFailure(.internal, report.complaint)
+            throw CommandFailure(.internal, escapeForTerminal(report.complaint))
         }
     }
 

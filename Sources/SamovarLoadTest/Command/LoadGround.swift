@@ -19,16 +19,17 @@ struct LoadGround: Sendable {
     let scratch: String
     let keepsScratch: Bool
 
-    /// A folder for this user alone, with a short path: that of a socket has at most 107 bytes.
-    static func makeScratch() throws -> String {
-        let path = "/tmp/samovar-load-\(String(UInt64.random(in: .min ... .max), radix: 36))"
+    /// A path where nothing is, and a short one: that of a socket has at most 107 bytes.
+    static func scratchPath() -> String { "/tmp/samovar-load-\(String(UInt64.random(in: .min ... .max), radix: 36))" }
+
+    /// Makes the folder, for this user alone.
+    func makeScratch() throws {
         do {
             try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+                atPath: scratch, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw CommandFailure(.inputOutput, "cannot make \(path): \(error.localizedDescription)")
+            throw CommandFailure(.inputOutput, "cannot make \(scratch): \(error.localizedDescription)")
         }
-        return path
     }
 
     func removeScratch(_ isSound: Bool) {
@@ -61,16 +62,19 @@ struct LoadGround: Sendable {
     }
 
     /// Judges by the journal after a turn if that is known and the journal can be read, else by the receipts.
-    func judge(_ judge: Judge, after turn: Int?) async -> (LoadReport.Judgement, bytes: Int?) {
+    ///
+    /// - Returns: a problem if the journal should have been read. That of somebody else's store may be out of reach, or be trimmed.
+    func judge(_ judge: Judge, after turn: Int?) async -> (LoadReport.Judgement, bytes: Int?, problem: String?) {
         do {
             guard let turn else { throw LoadError("the store is on another machine") }
             let folder = supervisor == nil ? try await copyOfJournal() : dataFolder
             let reading = try await JournalEvidence.read(
                 journal ?? JournalLocation(dataFolder: folder), after: turn, for: judge)
-            return (LoadReport.Judgement(evidence: .journal(turns: reading.turns), findings: reading.findings), reading.bytes)
+            return (LoadReport.Judgement(evidence: .journal(turns: reading.turns), findings: reading.findings), reading.bytes, nil)
         } catch {
             let reason = "the journal could not be read: \(error)"
-            return (LoadReport.Judgement(evidence: .receipts(because: reason), findings: judge.verdictOfReceipts()), nil)
+            let judgement = LoadReport.Judgement(evidence: .receipts(because: reason), findings: judge.verdictOfReceipts())
+            return (judgement, nil, supervisor != nil || error is StoreError ? reason : nil)
         }
     }
 

@@ -4,6 +4,7 @@ import SamovarCore
 import SamovarHost
 import SamovarLoad
 import SamovarStore
+import SamovarText
 import Synchronization
 
 /// What is seen while a load test runs, kept for the report and told as it happens. Used from several threads.
@@ -49,6 +50,8 @@ final class LoadLog: Sendable {
         say("\(String(format: "%5.1f s", time))  killed \(process)")
     }
 
+    /// Whether inputs were to be sent.
+    var hasBegun: Bool { state.withLock { $0.started != nil } }
     var workerKills: Int { kills.count { $0.process != "store" } }
     var kills: [LoadReport.Kill] { state.withLock(\.kills) }
     var seconds: [LoadReport.Second] { state.withLock(\.seconds) }
@@ -114,7 +117,9 @@ final class LoadLog: Sendable {
         }
     }
 
+    /// Agents of other machines name themselves, and their reasons.
     private func say(_ text: String) {
+        let text = escapeForTerminal(text)
         printError(isTerminal ? "\r\u{1B}[K\(text)" : text)
     }
 

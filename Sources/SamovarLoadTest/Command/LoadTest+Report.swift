@@ -11,7 +11,7 @@ extension LoadTest {
         _ result: LoadCoordinator.Result, _ log: LoadLog, _ begun: Date, before: MessagePackValue?, after: MessagePackValue?
     ) async throws -> LoadReport {
         let turn: Int? = if case .int(let turn)? = before?["turn"] { Int(turn) } else { nil }
-        let (judgement, journalBytes) = await ground.judge(try Self.judge(of: result.agents), after: turn)
+        let (judgement, journalBytes, problem) = await ground.judge(try Self.judge(of: result.agents), after: turn)
         let results = result.agents.compactMap(\.result)
         let counts = results.map(\.counts).reduce(ClientCounts(), +)
         let bytes = results.map(\.bytes).reduce(WireBytes(), +)
@@ -19,7 +19,7 @@ extension LoadTest {
         let inputs = Double(max(1, counts.sent))
 
         var problems = result.problems
-        if isOwn, case .receipts(let reason) = judgement.evidence { problems.append(reason) }
+        if let problem { problems.append(problem) }
         problems += result.agents.compactMap { agent in agent.problem.map { "\(agent.name) is missing: \($0)" } }
         problems += result.agents.flatMap { agent in (agent.result?.problems ?? []).map { "\(agent.name): \($0)" } }
         if let after, let timeline = after["timeline"], before?["timeline"] != timeline {
@@ -74,10 +74,10 @@ extension LoadTest {
         return notes
     }
 
-    /// With what all sessions were told.
+    /// With what all sessions were told. What one that is missing has told of its own may be cut short.
     private static func judge(of agents: [CoordinatorMachine.Agent]) throws -> Judge {
         var judge = Judge()
-        for agent in agents {
+        for agent in agents where agent.result != nil {
             for (text, ledger) in agent.ledgers {
                 guard let session = SessionID(text) else { throw LoadError("\(agent.name) named a session that is none") }
                 do {

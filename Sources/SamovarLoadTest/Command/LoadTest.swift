@@ -34,7 +34,7 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
         let meetings = try Self.meetings(command, settings)
         let outside: StoreAccess? = isOwn ? nil : try settings.access(for: Types.self)
 
-        let scratch = try LoadGround.makeScratch()
+        let scratch = LoadGround.scratchPath()
         let data = scratch + "/data"
         let supervisor =
             isOwn ? Supervisor(try Self.supervision(command, settings, data: data), logger: Self.quiet(settings, "load")) : nil
@@ -90,8 +90,11 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
     // MARK: The course
 
     func run() async throws -> LoadReport {
-        var isSound = true
-        defer { ground.removeScratch(isSound) }
+        try ground.makeScratch()
+        let log = LoadLog(plan: plan, agents: command.processes + command.agents)
+        // If it ends without a report, what was begun may show why.
+        var isSound: Bool?
+        defer { ground.removeScratch(isSound ?? !log.hasBegun) }
         let report = try await withThrowingTaskGroup(of: LoadReport?.self) { group in
             if let supervisor = ground.supervisor {
                 group.addTask {
@@ -108,14 +111,14 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
                 }
                 return nil
             }
-            group.addTask { try await course() }
+            group.addTask { try await course(log) }
             defer { group.cancelAll() }
             while let part = try await group.next() {
                 if let report = part { return report }
             }
             throw LoadError("the load test ended without a result")
         }
-        isSound = report.judgement.findings.isSound
+        isSound = report.judgement.findings.isSound && report.judgement.isByJournal
         return report
     }
 
@@ -128,12 +131,11 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
         _exit(130)
     }
 
-    private func course() async throws -> LoadReport {
+    private func course(_ log: LoadLog) async throws -> LoadReport {
         // Before the status: what is judged begins after its turn.
         try await setUp()
         let before = try await statusBefore()
         let begun = Date()
-        let log = LoadLog(plan: plan, agents: command.processes + command.agents)
         let result = try await lead(log)
         log.close()
         // It is asked only whether its journal is still the same; a store that is gone has shown in what its clients were told.

@@ -17,7 +17,7 @@ enum JournalEvidence {
 
     /// Reads all turns after one, on a thread of its own.
     ///
-    /// - Throws: `StoreError` if the journal cannot be read.
+    /// - Throws: `StoreError` if the journal cannot be read; `LoadError` if turns of the test were trimmed.
     static func read(_ location: JournalLocation, after turn: Int, for judge: Judge) async throws -> Reading {
         try await onJournalThread {
             do {
@@ -26,8 +26,7 @@ enum JournalEvidence {
                 var bytes = 0
                 let journal = try location.open()
                 guard journal.first <= turn + 1 else {
-                    throw StoreError(
-                        .damaged, "the journal in \(location) begins at turn \(journal.first): turns of the test were trimmed")
+                    throw LoadError("the journal in \(location) begins at turn \(journal.first): turns of the test were trimmed")
                 }
                 try journal.read(from: turn + 1) { batch in
                     bytes += batch.bytes.count

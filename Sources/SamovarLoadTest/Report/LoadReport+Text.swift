@@ -1,7 +1,8 @@
 import SamovarLoad
+import SamovarText
 
 extension LoadReport {
-    /// The result as a table.
+    /// The result as a table, for a terminal: agents of other machines name themselves, and the store's words are in it.
     var text: String {
         var lines = ["Load test of \(program): \(headline)", ""]
         lines.append(row("", Self.latencyColumns, 10))
@@ -17,7 +18,7 @@ extension LoadReport {
             ([""] + problems.map { "problem: \($0)" } + judgement.findings.examples.map { "finding: \($0)" }
                 + notes.map { "note: \($0)" })
         if lines.last == "" { lines.removeLast() }
-        return lines.joined(separator: "\n")
+        return lines.map(escapeForTerminal).joined(separator: "\n")
     }
 
     /// The settings in one line.

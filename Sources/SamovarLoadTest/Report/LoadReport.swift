@@ -49,6 +49,7 @@ struct LoadReport {
 
         let evidence: Evidence
         let findings: Judge.Findings
+        var isByJournal: Bool { if case .journal = evidence { true } else { false } }
     }
 
     struct BytesPerMessage {
@@ -91,7 +92,8 @@ struct LoadReport {
     /// Inputs applied per second, while inputs were due.
     var throughput: Double {
         let within = seconds.filter { $0.time <= duration + 0.5 }
-        guard let last = within.last, last.time > 0 else { return 0 }
+        // A short test may have none. A thousandth of a second is an agent's clock that went wrong.
+        guard let last = within.last, last.time > 0.001 else { return duration > 0 ? Double(counts.applied) / duration : 0 }
         return Double(within.reduce(0) { $0 + $1.applied }) / last.time
     }
 }
