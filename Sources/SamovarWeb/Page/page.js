@@ -379,7 +379,7 @@ function listen() {
     draw();
     // A server that was started again does not know this browser any more, and says what to do.
     const answer = await fetch(api + "about").catch(() => null);
-    store.obstacle = answer && !answer.ok ? await answer.text() : null;
+    store.obstacle = answer && !answer.ok ? await answer.text().catch(() => null) : null;
     draw();
     setTimeout(listen, pause);
     pause = Math.min(2 * pause, 5000);

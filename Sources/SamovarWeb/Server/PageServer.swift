@@ -42,28 +42,36 @@ struct PageServer: Sendable {
 
     /// FlyingFox ends with the first connection for which there is no descriptor. Whoever has taken them all loses them, and all goes on.
     private func serve(_ handler: PageHandler, _ gate: RequestGate) async throws {
-        var isFirst = true
+        var hasBegun = false
         while !Task.isCancelled {
             let server = HTTPServer(
                 config: .init(
                     address: try sockaddr_in.inet(ip4: "127.0.0.1", port: gate.port), timeout: Self.answerTime,
                     sharedRequestReplaySize: RequestGate.bodyBytes, logger: .disabled), handler: handler)
             do {
-                try await withThrowingTaskGroup(of: Void.self) { [isFirst, request] group in
-                    group.addTask { try await server.run() }
+                // A task tells whether the server listens.
+                try await withThrowingTaskGroup(of: Bool.self) { [isFirst = !hasBegun] group in
+                    group.addTask {
+                        try await server.run()
+                        return false
+                    }
                     if isFirst {
                         group.addTask {
                             try await server.waitUntilListening(timeout: 5)
-                            request.isReady("http://127.0.0.1:\(gate.port)/#t=\(gate.token)")
+                            return true
                         }
                     }
-                    try await group.waitForAll()
+                    for try await isListening in group where isListening {
+                        hasBegun = true
+                        request.isReady("http://127.0.0.1:\(gate.port)/#t=\(gate.token)")
+                    }
                 }
             } catch let error as SocketError {
+                // Somebody else has taken the port since it was found free.
+                guard hasBegun else { throw Self.failure(gate.port, error) }
                 request.logger.warning("the page's server begins anew: \(error.localizedDescription)")
                 try await Task.sleep(for: .milliseconds(200))
             }
-            isFirst = false
         }
     }
 
@@ -77,8 +85,12 @@ struct PageServer: Sendable {
             guard case .ip4(_, let port) = try socket.sockname() else { throw PageError("no port is free") }
             return port
         } catch let error as SocketError {
-            throw PageError("cannot serve the page on port \(wanted): \(error.localizedDescription)")
+            throw failure(wanted, error)
         }
+    }
+
+    private static func failure(_ port: UInt16, _ error: SocketError) -> PageError {
+        PageError("cannot serve the page on port \(port): \(error.localizedDescription)")
     }
 }
 
