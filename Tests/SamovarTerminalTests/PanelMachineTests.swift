@@ -111,6 +111,19 @@ extension String {
         #expect(person.lines[0] == "Name  ada")
     }
 
+    @Test func `What a field holds is replaced by an empty text only if somebody has emptied it`() throws {
+        var person = Person()
+        try person.see([.field("Name", holds: "ada") { .rename(to: $0) }])
+        person.type("\t\r")
+        #expect(person.sent.isEmpty && person.lines.contains { $0.contains("Name: nothing was typed") })
+        person.type("x\u{7f}")
+        #expect(!person.lines[0].contains("ada"))
+        person.type("\r")
+        #expect(person.sent == [try value(.rename(to: ""))])
+        person.answer(.applied(turn: 3))
+        #expect(person.lines[0] == "Name  ada")
+    }
+
     @Test func `What was typed after sending is kept`() throws {
         var person = Person()
         try person.see([.field("Name") { .rename(to: $0) }])

@@ -124,6 +124,10 @@ package struct KeyDecoder: Sendable {
         }
         // ESC stands only at the beginning of the end, so nothing shorter than it can have begun in between.
         let isBeginning = byte == Self.pasteEnd[0]
+        guard bytes.count < limits.pasteBytes else {
+            state = .paste(bytes, end: isBeginning ? 1 : 0)
+            return nil
+        }
         let kept = bytes + Self.pasteEnd.prefix(end) + (isBeginning ? [] : [byte])
         state = .paste(Array(kept.prefix(limits.pasteBytes)), end: isBeginning ? 1 : 0)
         return nil

@@ -114,9 +114,9 @@ extension PanelLayout {
         let isFocused = control != nil && control == focus
         let name = label(field.label, labelWidth, isFocused ? .strong : .plain)
         let room = max(min(limits.fieldWidth, width - name.count), 1)
-        let entry = control.flatMap { entries[$0] } ?? FieldEntry()
         let (shown, cursor) =
-            entry.isEmpty ? ([Cell](glyphs(field.holds).cut(to: room), .quiet), 0) : window(on: entry, width: room)
+            control.flatMap { entries[$0] }.map { window(on: $0, width: room) }
+            ?? ([Cell](glyphs(field.holds).cut(to: room), .quiet), 0)
         var block = Block(name + shown.padded(to: room, .field))
         if let control {
             block.places = [

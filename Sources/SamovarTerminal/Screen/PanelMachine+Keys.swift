@@ -70,11 +70,14 @@ extension PanelMachine {
         case .right: entry.move(by: 1)
         case .home: entry.move(by: -entry.cursor)
         case .end: entry.move(by: entry.characters.count)
-        case .escape where entry.isEmpty: focus = nil
-        case .escape: entry = FieldEntry()
+        case .escape:
+            if entry.isEmpty { focus = nil }
+            entries[identity] = nil
+            return []
         default: return []
         }
-        entries[identity] = entry.isEmpty ? nil : entry
+        // One that was emptied is a text, too.
+        if !entry.isEmpty || entries[identity] != nil { entries[identity] = entry }
         return []
     }
 
@@ -88,6 +91,11 @@ extension PanelMachine {
         case .field(let field):
             guard let template = FieldTemplate(field) else { return [] }
             let text = entries[control.identity]?.text ?? ""
+            // An empty text would take the place of what is there, and that may be shown in part.
+            guard entries[control.identity] != nil || field.holds.isEmpty else {
+                status = Status("\(field.label): nothing was typed", .bad)
+                return []
+            }
             guard let input = template.filled(with: text) else {
                 status = Status("\(field.label): “\(text)” is no \(field.kind == .integer ? "whole number" : "number")", .bad)
                 return []
