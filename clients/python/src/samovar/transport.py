@@ -7,6 +7,7 @@ that says. So what a store has said last is read before the end of its connectio
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import uuid
@@ -201,8 +202,9 @@ class PeerSocket:
     def open(self, route: Route, listener: Listener) -> None:
         """Opens a socket, after `close`; what was sent since then waits for it. Raises `EndpointError`."""
         address = route.address(listener)
-        socket: zmq.Socket[bytes] = zmq.Context.instance().socket(self._kind)
+        socket: zmq.Socket[bytes] | None = None
         try:
+            socket = zmq.Context.instance().socket(self._kind)
             self._configure(socket, route)
             monitor = socket.get_monitor_socket(_EVENTS, f"inproc://samovar-monitor-{uuid.uuid4()}")
             monitor.linger = 0
@@ -213,8 +215,13 @@ class PeerSocket:
             socket.connect(address)
         except zmq.ZMQError as error:
             self.close()
-            socket.close(0)
-            raise EndpointError(f"cannot connect to {address}: {error.strerror}") from None
+            if socket is not None:
+                socket.close(0)
+            reason = f"cannot connect to {address}: {error.strerror}"
+            # There may be a descriptor at the next attempt.
+            if error.errno not in (errno.EMFILE, errno.ENFILE):
+                raise EndpointError(reason) from None
+            self.fail(reason)
 
     def _configure(self, socket: zmq.Socket[bytes], route: Route) -> None:
         for option, value in _OPTIONS.items():
