@@ -57,6 +57,11 @@ extension ClientMachine {
         requests.forget(page)
     }
 
+    /// Nobody waits any more for this turn to settle.
+    public mutating func forget(settlementOf turn: Int) {
+        requests.giveUp(turn)
+    }
+
     mutating func answered(_ page: Page, _ actions: inout [Action]) {
         let newest =
             switch page {

@@ -14,8 +14,8 @@ public import SamovarWire
 /// | submit | numbered and kept; backlog full, or after an input that ends the session: throws | throws |
 /// | settle, requestView, request (page) | kept; sent if welcomed | throws |
 /// | flush | SEND within credit and window; blocked by credit: PING confirms | – |
-/// | WELCOME | welcomed; goes back to the oldest unanswered, requests again | – |
-/// | WELCOME, another timeline | everything unanswered is unknown; numbers start again on the wire | – |
+/// | WELCOME | welcomed; goes back to the oldest unanswered, requests again; each other time 1 s later, if it was turned away while inputs are unanswered | – |
+/// | WELCOME, another timeline | everything unanswered is unknown; on the wire, numbers go on with the one that it expects | – |
 /// | WELCOME that expects an impossible number | as ERROR sessionExpired | – |
 /// | PONG | credit | – |
 /// | RECEIPT | each new outcome is answered, a known one ignored; credit; an input that was to end the session and was not applied has not | – |
@@ -39,8 +39,10 @@ public struct ClientMachine: ~Copyable {
     var connection: Connection
     /// Its numbers are those of the wire.
     private var backlog = Backlog()
-    /// The caller's number of an input is its number on the wire plus this: the inputs of earlier timelines.
+    /// The caller's number of an input is its number on the wire plus this.
     private var base = 0
+    /// The caller's number of the last input of earlier timelines.
+    private var lastOfEarlier = 0
     private var credit = 0
     /// The confirmation that the store was told last.
     private var toldConfirmed = 0
@@ -54,6 +56,8 @@ public struct ClientMachine: ~Copyable {
     public private(set) var obstacle: String?
     /// The store did not welcome us, and said when to come again: until it does, we keep no other connection either.
     public private(set) var isSentAway = false
+    /// Whether a store that had welcomed us has sent us away since, perhaps for a request; and whether a WELCOME has put requests off since.
+    private var (isTurnedAway, hasPutOff) = (false, false)
 
     /// Steps of the outbox that are not on disk yet; always empty without one.
     private var unsaved: [OutboxEntry] = []
@@ -63,6 +67,8 @@ public struct ClientMachine: ~Copyable {
     /// Inputs that are answered, and whose outcome nobody has seen yet. Numbers of the wire.
     private var unseen: Set<Int> = []
     private let isDurable: Bool
+    /// How many processes have used the outbox.
+    private let openings: Int
     /// With this input the session ends, if it is applied; nil if it goes on. A number of the wire.
     private var ending: (sequence: Int, isSent: Bool)?
 
@@ -78,7 +84,7 @@ public struct ClientMachine: ~Copyable {
         self.session = session
         self.schema = schema
         self.settings = settings
-        isDurable = false
+        (isDurable, openings) = (false, 0)
         connection = Connection(settings.connection, random: random)
     }
 
@@ -89,7 +95,7 @@ public struct ClientMachine: ~Copyable {
         session = outbox.session
         self.schema = schema
         self.settings = settings
-        isDurable = true
+        (isDurable, openings) = (true, outbox.openings)
         backlog = Backlog(restoring: outbox.inputs, next: outbox.next)
         savedInputs = backlog.next - 1
         savedConfirmed = backlog.confirmed
@@ -105,7 +111,7 @@ public struct ClientMachine: ~Copyable {
     /// The number of the newest input.
     public var submitted: Int { base + backlog.next - 1 }
     /// The store has another timeline than when this input was submitted, so the turn of its outcome means nothing there.
-    public func isOfEarlierTimeline(_ sequence: Int) -> Bool { state == .open && sequence <= base }
+    public func isOfEarlierTimeline(_ sequence: Int) -> Bool { state == .open && sequence <= lastOfEarlier }
     /// Inputs without an outcome.
     public var unanswered: Int { backlog.count }
 
@@ -160,6 +166,12 @@ extension ClientMachine {
         guard isDurable else { return }
         savedInputs = backlog.next - 1
         savedConfirmed = min(backlog.confirmed, (unseen.min() ?? .max) - 1)
+    }
+
+    /// The input whose outcome has to be seen before the store takes another one; nil if there is none.
+    public var heldUpBy: Int? {
+        guard let oldest = unseen.min(), backlog.hasUnsent, !backlog.hasInFlight, backlog.cursor > credit else { return nil }
+        return oldest <= backlog.confirmed ? base + oldest : nil
     }
 
     /// All outcomes up to this number may be forgotten by the store.
@@ -232,7 +244,7 @@ extension ClientMachine {
         var actions: [Action] = []
         if case .error(let error) = envelope.frame, error.code == .retryLater {
             obstacle = error.text
-            if !connection.isWelcomed { isSentAway = true }
+            if connection.isWelcomed { isTurnedAway = true } else { isSentAway = true }
         }
         perform(connection.received(envelope, now: now), now, &actions)
         return actions
@@ -243,7 +255,7 @@ extension ClientMachine {
         actions.append(.welcomed(head: welcome.head, timeline: connection.timeline))
         if let left {
             actions.append(.note("the timeline is \(connection.timeline) and no more \(left)"))
-            changeTimeline(&actions)
+            changeTimeline(expected: welcome.expected, &actions)
         }
         note(.welcomed(connection.timeline, head: welcome.head, proof: connection.proof, start: connection.start))
         for request in requests.dropPages(otherThan: connection.timeline) {
@@ -252,7 +264,15 @@ extension ClientMachine {
         guard isPossible(expected: welcome.expected, &actions) else { return }
         credit = welcome.credit
         goBackToOldest()
-        askAgain(now, &actions)
+        // Sent away again at once for a request, we would never hear what became of inputs, for outcomes wait for the disk; and sent away
+        // for inputs, never of a request.
+        if isTurnedAway, backlog.count > 0, !hasPutOff {
+            hasPutOff = true
+            requests.asked(now, again: .seconds(1))
+        } else {
+            askAgain(now, &actions)
+        }
+        isTurnedAway = false
     }
 
     private mutating func resync(_ expected: Int, _ actions: inout [Action]) {
@@ -275,12 +295,15 @@ extension ClientMachine {
         return false
     }
 
-    private mutating func changeTimeline(_ actions: inout [Action]) {
-        let last = base + backlog.next - 1
+    /// - Parameter expected: the number of the next input of this session there: 1 in a new journal, and more in one that goes on from another.
+    private mutating func changeTimeline(expected: Int, _ actions: inout [Action]) {
+        let first = max(1, min(expected, backlog.next))
+        lastOfEarlier = base + backlog.next - 1
         for sequence in backlog.unanswered { actions.append(.unknown(sequence: base + sequence, .timelineChanged)) }
         for turn in requests.dropTurns() { actions.append(.unsettled(turn: turn, .timelineChanged)) }
-        base = last
-        backlog = Backlog()
+        base = lastOfEarlier + 1 - first
+        backlog = Backlog(restoring: [], next: first)
+        if first > 1 { note(.opened(session: session, openings: openings, next: first)) }
         toldConfirmed = 0
         ending = nil
         unseen.removeAll()
@@ -307,7 +330,7 @@ extension ClientMachine {
         case .waiting(let turn, let reason):
             if requests.isWaiting(for: turn) {
                 actions.append(.waiting(turn: turn, on: reason))
-            } else if requests.isWaitingForView {
+            } else if requests.isWaitingForViews, !requests.hasGivenUp(turn) {
                 actions.append(.noView(reason))
             }
         case .view(let instance, let turn, let bytes):
@@ -381,6 +404,7 @@ extension ClientMachine {
     private mutating func greet(_ now: Timestamp, _ actions: inout [Action]) {
         repeatAt = nil
         requests.pause()
+        requests.forgetGivenUp()
         toldConfirmed = 0
         let hello = connection.hello(
             .client(session: session), schema: schema, isDurable: isDurable, mayHaveEnded: ending?.isSent ?? false)
@@ -393,6 +417,7 @@ extension ClientMachine {
     }
 
     private mutating func askAgain(_ now: Timestamp, _ actions: inout [Action]) {
+        hasPutOff = false
         for frame in requests.frames { send(frame, now, &actions) }
         requests.pause()
         requests.asked(now, again: connection.silence)

@@ -24,6 +24,8 @@ public enum Page: Equatable, Sendable {
 /// WELCOME, and every few seconds.
 struct ClientRequests {
     private var turns: Set<Int> = []
+    /// Turns of which the store tells on this connection although nobody waits for them any more.
+    private var givenUp: Set<Int> = []
     /// The turns that the asked views must have at least. For a store, the newest request for a view stands for those before it;
     /// so only the least of these is asked for, and the next one when that is answered.
     private var views: [Instance: Set<Int>] = [:]
@@ -96,7 +98,9 @@ struct ClientRequests {
     mutating func add(_ frame: Frame) -> Frame {
         if count == 0 { due = nil }
         switch frame {
-        case .settle(let turn): turns.insert(turn)
+        case .settle(let turn):
+            turns.insert(turn)
+            givenUp.remove(turn)
         case .viewRequest(let instance, let turn):
             views[instance, default: []].insert(turn)
             return viewRequest(of: instance) ?? frame
@@ -105,14 +109,28 @@ struct ClientRequests {
         return frame
     }
 
-    var isWaitingForView: Bool { !views.isEmpty }
+    /// Of one view, or of every one.
+    var isWaitingForViews: Bool {
+        !views.isEmpty || pages.contains { if case .views = $0.request { true } else { false } }
+    }
 
     func isWaiting(for turn: Int) -> Bool { turns.contains(turn) }
 
     /// False if nobody asked.
     mutating func settled(_ turn: Int) -> Bool {
-        turns.remove(turn) != nil
+        givenUp.remove(turn)
+        return turns.remove(turn) != nil
     }
+
+    /// Nobody waits for this turn to settle any more.
+    mutating func giveUp(_ turn: Int) {
+        if turns.remove(turn) != nil { givenUp.insert(turn) }
+    }
+
+    func hasGivenUp(_ turn: Int) -> Bool { givenUp.contains(turn) }
+
+    /// On another connection, the store knows nothing of them.
+    mutating func forgetGivenUp() { givenUp.removeAll() }
 
     /// False if nobody asked. An older view than asked for is shown, and still waited for.
     mutating func viewed(_ instance: Instance, _ turn: Int) -> Bool {

@@ -570,6 +570,81 @@ import Testing
         #expect(answered == [.answered(outcome(4))])
     }
 
+    @Test func `Where a journal goes on from another one, so do the numbers of the wire`() throws {
+        for expected in [.min, 0, 1, 2, 3, 4, 5] {
+            var machine = welcomed()
+            try submit(3, to: &machine)
+            _ = machine.flush(now: at(0))
+            _ = machine.received(receipt([1, 2]), now: at(0))
+            _ = reconnect(&machine)
+            let actions = machine.received(welcome(expected: expected, of: abroad), now: at(0))
+            guard (1...4).contains(expected) else {
+                let text = "the store expects input \(expected) of this session, which is at \(expected > 4 ? 4 : 1)"
+                #expect(actions.last == .refused(PeerError(.sessionExpired, text)), "somebody else has used its session")
+                continue
+            }
+            #expect(actions.last == .unknown(sequence: 3, .timelineChanged))
+            #expect(try machine.submit([9]) == 4)
+            let submission = Submission(sequence: expected, input: [9])
+            #expect(
+                machine.flush(now: at(0)) == [
+                    .send(Envelope(.send([submission], confirmed: expected - 1), timeline: abroad))
+                ])
+            #expect(machine.received(receipt([expected], of: abroad), now: at(0)) == [.answered(outcome(4))])
+            #expect(machine.isOfEarlierTimeline(3) == true && machine.isOfEarlierTimeline(4) == false)
+        }
+    }
+
+    @Test func `Who is sent away for its inputs asks for the rest all the same`() throws {
+        var machine = welcomed()
+        try submit(1, to: &machine)
+        _ = try machine.settle(turn: 5, now: at(0))
+        _ = machine.flush(now: at(0))
+        let full = Envelope(.error(PeerError(.retryLater, "4 effects are open", wait: .seconds(1))), timeline: home)
+        var asked: [Double] = []
+        for second in stride(from: 0.0, through: 12, by: 2) {
+            _ = machine.received(full, now: at(second))
+            _ = machine.ticked(now: at(second + 1))
+            let actions = machine.received(welcome(), now: at(second + 1))
+            if actions.contains(send(.settle(turn: 5))) { asked.append(second) }
+            #expect(machine.flush(now: at(second + 1)) == [sent([1], confirmed: 0)])
+        }
+        #expect(asked == [2, 6, 10])
+    }
+
+    @Test func `What the store says of a turn that nobody waits for any more is said of no view`() throws {
+        var machine = welcomed()
+        _ = try machine.settle(turn: 5, now: at(0))
+        _ = try machine.requestView(now: at(0))
+        machine.forget(settlementOf: 5)
+        let waiting = Envelope(.waiting(turn: 5, on: "1 effect running"), timeline: home)
+        #expect(machine.received(waiting, now: at(1)) == [])
+        let off = Envelope(.waiting(turn: 9, on: "`view` has trapped"), timeline: home)
+        #expect(machine.received(off, now: at(1)) == [.noView("`view` has trapped")])
+        _ = try machine.settle(turn: 5, now: at(2))
+        #expect(machine.received(waiting, now: at(3)) == [.waiting(turn: 5, on: "1 effect running")])
+    }
+
+    @Test func `Who was sent away for a request hears of its inputs before it asks again`() throws {
+        var machine = welcomed()
+        try submit(1, to: &machine)
+        _ = try machine.settle(turn: 5, now: at(0))
+        _ = machine.flush(now: at(0))
+        let full = Envelope(.error(PeerError(.retryLater, "too many requests wait", wait: .seconds(1))), timeline: home)
+        for second in [0.0, 3, 6] {
+            #expect(machine.received(full, now: at(second)).contains(.disconnect))
+            #expect(machine.ticked(now: at(second + 1)).contains(.connect))
+            _ = machine.received(welcome(), now: at(second + 1))
+            #expect(machine.flush(now: at(second + 1)) == [sent([1], confirmed: 0)])
+            #expect(machine.ticked(now: at(second + 1.9)) == [], "the store has time to answer")
+            #expect(machine.ticked(now: at(second + 2)).contains(send(.settle(turn: 5))))
+        }
+        #expect(machine.received(receipt([1]), now: at(8)) == [.answered(outcome(1))])
+        _ = machine.received(full, now: at(9))
+        _ = machine.ticked(now: at(10))
+        #expect(machine.received(welcome(expected: 2), now: at(10)).contains(send(.settle(turn: 5))), "nothing else waits")
+    }
+
     @Test func `What was confirmed and asked in one timeline is nothing in the next`() throws {
         var machine = welcomed()
         try submit(3, to: &machine)

@@ -25,7 +25,7 @@ import Testing
         #expect(settled.settled(5) && settled.repeatAt == nil && settled.count == 0)
         #expect(settled.settled(5) == false)
         var viewed = Self.asked(.viewRequest(instance: .main, atLeast: 5))
-        #expect(viewed.viewed(.main, 5) && viewed.repeatAt == nil && !viewed.isWaitingForView)
+        #expect(viewed.viewed(.main, 5) && viewed.repeatAt == nil && !viewed.isWaitingForViews)
         var answered = Self.asked(pages: [Self.views])
         let page = Page.views(ViewPage(after: 3, views: []))
         #expect(answered.answered(by: page) == [Self.views] && answered.repeatAt == nil && answered.count == 0)
@@ -59,9 +59,9 @@ import Testing
             .viewRequest(instance: .main, atLeast: 14), .viewRequest(instance: .main, atLeast: 5))
         #expect(requests.frames == [.viewRequest(instance: .main, atLeast: 5)] && requests.count == 3)
         #expect(requests.viewed(.main, 4) && requests.frames == [.viewRequest(instance: .main, atLeast: 5)])
-        #expect(requests.viewed(.main, 11) && requests.isWaitingForView && requests.repeatAt == at(6))
+        #expect(requests.viewed(.main, 11) && requests.isWaitingForViews && requests.repeatAt == at(6))
         #expect(requests.frames == [.viewRequest(instance: .main, atLeast: 12)] && requests.count == 2)
-        #expect(requests.viewed(.main, 14) && !requests.isWaitingForView && requests.count == 0)
+        #expect(requests.viewed(.main, 14) && !requests.isWaitingForViews && requests.count == 0)
     }
 
     @Test func `Turns end with their timeline, and of views any will do then`() {

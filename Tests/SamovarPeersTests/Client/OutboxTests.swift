@@ -486,4 +486,36 @@ import Testing
         #expect(Self.sent(flushed) == [1], "numbers begin again on the wire")
         #expect(outbox.inputs.map(\.sequence) == [1])
     }
+
+    @Test func `An outbox goes on with the number that a journal expects which goes on from another`() throws {
+        var outbox = ClientOutbox(session: SessionID(high: 5, low: 5), openings: 7)
+        var machine = Self.welcomed(outbox)
+        for number in 1...3 { _ = try machine.submit([UInt8(number)]) }
+        try Self.save(&machine, &outbox)
+        for number in 1...2 { _ = machine.received(Self.receipt(number), now: at(0)) }
+        _ = machine.disconnected(now: at(1))
+        _ = machine.ticked(now: at(1))
+        _ = machine.received(Self.welcome(expected: 3, of: abroad), now: at(1))
+        #expect(try machine.submit([4]) == 4)
+        try Self.save(&machine, &outbox)
+        #expect(outbox.inputs.map(\.sequence) == [3] && outbox.openings == 7 && outbox.timeline == abroad)
+        let flushed = machine.flush(now: at(1))
+        #expect(Self.sent(flushed) == [3])
+    }
+
+    @Test func `The outcome that holds inputs up is known by its number`() throws {
+        var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
+        var machine = Self.machine(outbox)
+        _ = machine.ticked(now: at(0))
+        _ = machine.received(Self.welcome(credit: 2), now: at(0))
+        for number in 1...3 { _ = try machine.submit([UInt8(number)]) }
+        try Self.save(&machine, &outbox)
+        _ = machine.flush(now: at(0))
+        let before = machine.heldUpBy
+        for number in 1...2 { _ = machine.received(Self.receipt(number, credit: 2), now: at(0)) }
+        let held = machine.heldUpBy
+        machine.seen(1)
+        let next = machine.heldUpBy
+        #expect(before == nil && held == 1 && next == 2)
+    }
 }

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import unittest
 from typing import Any
 from unittest import mock
 
 from test_client_machine import AWAY, HOME, ME, envelope, machine, receipt, welcome
 
+import zmq
 from samovar import Applied, OutboxError, Unknown, Unsettled, View
 from samovar.client_loop import ClientLoop
+from samovar.endpoints import Listener, parse_all
 from samovar.protocol import received as rx
 from samovar.protocol.backlog import ClientSettings
 from samovar.protocol.frame import HEADER, Frame, Kind
 from samovar.protocol.outbox import ClientOutbox
 from samovar.receipts import Receipt, turn_of
-from samovar.transport import Routes
+from samovar.transport import PeerSocket, Route, Routes
 
 
 def receipt_parts(sequence: int, turn: int) -> list[bytes]:
@@ -54,6 +57,17 @@ class WaitingTests(unittest.IsolatedAsyncioTestCase):
             await self.hears(envelope(rx.Settled(turn, [])))
             self.assertEqual(future.result(), [])
 
+    async def test_turns_that_nobody_waits_for_any_more_make_room(self) -> None:
+        waiting = {turn: self.settle(turn) for turn in range(4, 8)}
+        other = self.settle(4)
+        for turn in (4, 5, 6):
+            waiting[turn].cancel()
+            self.loop.forget_settle(turn, waiting[turn])
+        await self.hears()
+        await self.hears(envelope(rx.Settled(4, [])), envelope(rx.Settled(7, [])))
+        self.assertEqual((other.result(), waiting[7].result()), ([], []))
+        self.assertTrue(self.loop.machine.has_room_for_request)
+
     async def test_a_turn_that_waits_to_be_asked_for_ends_with_its_timeline(self) -> None:
         waiting = [self.settle(turn) for turn in range(4, 8)]
         await self.moves()
@@ -88,6 +102,29 @@ class WaitingTests(unittest.IsolatedAsyncioTestCase):
             self.assertIsInstance(future.exception(), Unsettled)
         for one in (view, postponed):
             self.assertEqual(one.result(), View(3, "new", AWAY))
+
+    async def test_an_outcome_counts_as_untaken_whose_waiter_is_cancelled_when_it_is_there(self) -> None:
+        outbox = mock.Mock(outbox=ClientOutbox(ME))
+        self.loop = ClientLoop(machine(outbox.outbox), Routes("ipc:///nowhere", None), "main", outbox)
+        self.loop.machine.ticked(0)
+        await self.hears(welcome(credit=1))
+        sending = [asyncio.get_running_loop().create_future() for _ in range(2)]
+        for number, future in enumerate(sending, 1):
+            self.loop.submit(b"%d" % number, False, future)
+        await self.hears(receipt(rx.Outcome(1, 10, 0), credit=1))
+        self.assertEqual(self.loop.machine.held_up_by, 1, "nobody has said that it was seen")
+        self.loop.leave(sending[0])
+        await self.hears()
+        self.assertIsNone(self.loop.machine.held_up_by)
+
+    async def test_without_a_descriptor_there_is_no_socket_until_the_next_attempt(self) -> None:
+        place = parse_all("tcp://127.0.0.1:1")[0]
+        for call in ("zmq.Context.socket", "zmq.Socket.get_monitor_socket"):
+            socket = PeerSocket(self.loop._bell)
+            with mock.patch(call, side_effect=zmq.ZMQError(errno.EMFILE)):
+                socket.open(Route(place), Listener.FRONT)
+            self.assertFalse(socket.is_open)
+            self.assertIn("Too many open files", socket.receive()[1] or "", call)
 
     async def test_whoever_sent_something_is_told_of_an_outbox_that_cannot_be_written(self) -> None:
         outbox = mock.Mock(outbox=ClientOutbox(ME))

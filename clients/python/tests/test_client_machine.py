@@ -183,6 +183,73 @@ class InputTests(unittest.TestCase):
         answered = client.received(rx.Envelope(AWAY, rx.Receipts([rx.Outcome(1, 4, 0)], 9)), 0)
         self.assertEqual(answered, [act.Answered(rx.Outcome(3, 4, 0))])
 
+    def test_where_a_journal_goes_on_from_another_one_so_do_the_numbers_of_the_wire(self) -> None:
+        client = welcomed()
+        submit(client, 1, 2, 3)
+        client.flush(0)
+        client.received(receipt(rx.Outcome(1, 4, 0), rx.Outcome(2, 5, 0)), 0)
+        client.disconnected(0)
+        client.ticked(0)
+        actions = client.received(welcome(3, timeline=AWAY), 0)
+        self.assertEqual(actions[-1], act.Unknown(3, TIMELINE_CHANGED))
+        self.assertEqual(client.submit(b"4"), 4)
+        self.assertEqual(client.flush(0), [sent(send([Submission(3, None, b"4")], 2), AWAY)])
+        answered = client.received(rx.Envelope(AWAY, rx.Receipts([rx.Outcome(3, 6, 0)], 9)), 0)
+        self.assertEqual(answered, [act.Answered(rx.Outcome(4, 6, 0))])
+
+    def test_an_outbox_goes_on_with_the_number_that_such_a_journal_expects(self) -> None:
+        outbox = ClientOutbox(ME, 7)
+        client = machine(outbox)
+        client.ticked(0)
+        client.received(welcome(), 0)
+        submit(client, 1, 2)
+        for entry in client.take_entries():
+            outbox.add(entry)
+        client.saved()
+        client.flush(0)
+        client.received(receipt(rx.Outcome(1, 4, 0)), 0)
+        client.disconnected(0)
+        client.ticked(0)
+        client.received(welcome(2, timeline=AWAY), 0)
+        self.assertEqual(client.submit(b"3"), 3)
+        for entry in client.take_entries():
+            outbox.add(entry)
+        self.assertEqual(([input.sequence for input in outbox.inputs], outbox.openings, outbox.timeline), ([2], 7, AWAY))
+
+    def test_who_was_sent_away_for_a_request_hears_of_its_inputs_before_it_asks_again(self) -> None:
+        client = welcomed()
+        submit(client, 1)
+        client.settle(9, 0)
+        client.flush(0)
+        client.received(envelope(rx.Error(ErrorCode.RETRY_LATER, "too many requests wait", wait=1.0)), 0)
+        client.ticked(1)
+        self.assertEqual(client.received(welcome(), 1), [act.Connected(9, HOME)])
+        self.assertEqual(client.flush(1), [inputs(1)])
+        self.assertEqual(client.ticked(1.9), [])
+        self.assertIn(sent(Frame(Kind.SETTLE, 9)), client.ticked(2))
+
+    def test_who_is_sent_away_for_its_inputs_asks_for_the_rest_all_the_same(self) -> None:
+        client = welcomed()
+        submit(client, 1)
+        client.settle(9, 0)
+        client.flush(0)
+        asked: list[float] = []
+        for second in range(0, 12, 2):
+            client.received(envelope(rx.Error(ErrorCode.RETRY_LATER, "4 effects are open", wait=1.0)), second)
+            client.ticked(second + 1)
+            if sent(Frame(Kind.SETTLE, 9)) in client.received(welcome(), second + 1):
+                asked.append(second)
+            self.assertEqual(client.flush(second + 1), [inputs(1)])
+        self.assertEqual(asked, [2, 6, 10])
+
+    def test_what_the_store_says_of_a_turn_that_nobody_waits_for_any_more_is_said_of_no_view(self) -> None:
+        client = welcomed()
+        client.settle(5, 0)
+        client.request_view(0, 0)
+        client.forget_settle(5)
+        self.assertEqual(client.received(envelope(rx.Waiting(5, "1 effect running")), 1), [])
+        self.assertEqual(client.received(envelope(rx.Waiting(9, "off")), 1), [act.IsWaiting(None, "off")])
+
     def test_a_refusal_makes_what_is_unanswered_unknown(self) -> None:
         client = welcomed()
         submit(client, 1)

@@ -142,7 +142,11 @@ class Client:
         data = pack(input)
         future: asyncio.Future[tuple[int, Receipt]] = asyncio.get_running_loop().create_future()
         self._loop.post(lambda _: self._loop.submit(data, ends_session, future))
-        sequence, receipt = await future
+        try:
+            sequence, receipt = await future
+        except asyncio.CancelledError:
+            self._loop.post_if_open(lambda _: self._loop.leave(future))
+            raise
         self._seen(sequence)
         return receipt
 
@@ -173,7 +177,11 @@ class Client:
             raise ValueError(f"{number} is no turn")
         future: asyncio.Future[list[str]] = asyncio.get_running_loop().create_future()
         self._loop.post(lambda now: self._loop.settle(number, future, now, timeline))
-        return await future
+        try:
+            return await future
+        except asyncio.CancelledError:
+            self._loop.post_if_open(lambda _: self._loop.forget_settle(number, future))
+            raise
 
     def _seen(self, sequence: int) -> None:
         self._loop.post_if_open(lambda _: self._loop.machine.seen(sequence))

@@ -73,6 +73,8 @@ class ClientLoop:
         self._subscriber: SubscriberMachine | None = None
         self._commands: deque[Command] = deque()
         self._sends: dict[int, asyncio.Future[tuple[int, Receipt]]] = {}
+        #: Why there are no views, as the log says it.
+        self._view_obstacle: str | None = None
         #: Inputs whose outcome came when nobody waited for it any more.
         self._untaken: set[int] = set()
         self._settles: dict[int, list[asyncio.Future[list[str]]]] = {}
@@ -115,11 +117,24 @@ class ClientLoop:
         except SubmitError as error:
             _resolve(future, (0, Rejected(str(error))))
 
+    def leave(self, future: asyncio.Future[tuple[int, Receipt]]) -> None:
+        """Whoever waited was cancelled, perhaps when the outcome was there already."""
+        if self._outbox is not None and future.done() and not future.cancelled():
+            self._untaken.add(future.result()[0])
+
     def settle(self, turn: int, future: asyncio.Future[list[str]], now: float, timeline: bytes | None = None) -> None:
         if timeline not in (None, self.machine.timeline):
             return _fail(future, _unsettled(turn, TIMELINE_CHANGED))
         self._settles.setdefault(turn, []).append(future)
         self._ask(_Settle(turn), now)
+
+    def forget_settle(self, turn: int, future: asyncio.Future[list[str]]) -> None:
+        waiters = self._settles.get(turn, [])
+        if future in waiters:
+            waiters.remove(future)
+        if not waiters and self._settles.pop(turn, None) is not None:
+            self.machine.forget_settle(turn)
+            self._postponed = deque(postponed for postponed in self._postponed if postponed != _Settle(turn))
 
     def view(self, at_least: int, future: asyncio.Future[View], now: float, timeline: bytes | None = None) -> None:
         at_least = at_least if timeline in (None, self.machine.timeline) else 0
@@ -238,7 +253,11 @@ class ClientLoop:
                 case act.Unsettled(turn, reason):
                     self._unsettled(turn, reason)
                 case act.IsWaiting(turn, reason):
-                    log.debug("waiting for %s: %s", "a view" if turn is None else f"turn {turn}", reason)
+                    # The store says it each second.
+                    is_new = turn is None and reason != self._view_obstacle
+                    self._view_obstacle = reason if turn is None else self._view_obstacle
+                    what = "a view" if turn is None else f"turn {turn}"
+                    log.log(logging.WARNING if is_new else logging.DEBUG, "waiting for %s: %s", what, reason)
                 case act.Viewed(turn, value):
                     self._viewed(View(turn, value, self.machine.timeline), now)
                 case act.Paged(request, page):

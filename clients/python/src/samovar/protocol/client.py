@@ -36,7 +36,7 @@ from . import received as rx
 from .actions import ClientAction
 from .backlog import STANDARD, Backlog, ClientSettings
 from .frame import MAIN, Frame, Kind, Schema, Submission, instance_value, send
-from .outbox import Accepted, ClientOutbox, Entry, Seen, WelcomedBy
+from .outbox import Accepted, ClientOutbox, Entry, Opened, Seen, WelcomedBy
 from .requests import ClientRequests, Page, PageRequest
 
 
@@ -78,7 +78,7 @@ class ClientMachine:
             self._session = session
             self._backlog = Backlog()
             self.connection = conn.Connection(times, random)
-        #: The caller's number of an input is its number on the wire plus this: the inputs of earlier timelines.
+        #: The caller's number of an input is its number on the wire plus this.
         self._base = 0
         self._credit = 0
         self._told_confirmed = 0
@@ -93,6 +93,10 @@ class ClientMachine:
         self.obstacle: str | None = None
         #: The store did not welcome us, and said when to come again: until it does, we keep no other connection either.
         self.is_sent_away = False
+        # A store that had welcomed us sent us away since the last WELCOME: perhaps for a request.
+        self._is_turned_away = False
+        # Requests were put off by the last WELCOME, and not asked since.
+        self._has_put_off = False
         # Of a durable client: steps that are not on disk yet, what is on disk, and inputs that are answered and not seen.
         self._unsaved: list[Entry] = []
         self._saved_inputs = self._backlog.next - 1 if self._is_durable else sys.maxsize
@@ -198,6 +202,10 @@ class ClientMachine:
         """Nobody waits for this page any more."""
         self._requests.forget(page)
 
+    def forget_settle(self, turn: int) -> None:
+        """Nobody waits any more for this turn to settle."""
+        self._requests.give_up(turn)
+
     def ticked(self, now: float) -> list[ClientAction]:
         """Time has passed."""
         actions: list[ClientAction] = []
@@ -239,7 +247,10 @@ class ClientMachine:
         actions: list[ClientAction] = []
         if isinstance(envelope.content, rx.Error) and envelope.content.code == ErrorCode.RETRY_LATER:
             self.obstacle = envelope.content.text
-            self.is_sent_away = self.is_sent_away or not self.connection.is_welcomed
+            if self.connection.is_welcomed:
+                self._is_turned_away = True
+            else:
+                self.is_sent_away = True
         self._perform(self.connection.received(envelope, now), now, actions)
         return actions
 
@@ -264,19 +275,30 @@ class ClientMachine:
         actions.append(act.Connected(welcome.head, self.timeline))
         if left is not None:
             actions.append(act.Note(conn.timeline_changed(self.timeline, left)))
-            self._change_timeline(actions)
+            self._change_timeline(welcome.expected, actions)
         self._note(WelcomedBy(self.timeline, welcome.head, self.connection.proof, self.connection.start))
         for request in self._requests.drop_pages(other_than=self.timeline):
             actions.append(act.Pageless(request, TIMELINE_CHANGED))
         if self._is_possible(welcome.expected, actions):
             self._credit = welcome.credit
             self._go_back_to_oldest()
-            self._ask_again(now, actions)
+            # Sent away again at once for a request, we would never hear what became of inputs, for outcomes wait for the disk; and
+            # sent away for inputs, never of a request.
+            if self._is_turned_away and self._backlog and not self._has_put_off:
+                self._has_put_off = True
+                self._requests.asked(now, 1.0)
+            else:
+                self._ask_again(now, actions)
+            self._is_turned_away = False
 
-    def _change_timeline(self, actions: list[ClientAction]) -> None:
+    def _change_timeline(self, expected: int, actions: list[ClientAction]) -> None:
+        """Of this session, a new journal expects input 1, and one that goes on from another the next one of there."""
+        first = max(1, min(expected, self._backlog.next))
         self._tell_unknown(TIMELINE_CHANGED, actions)
-        self._base += self._backlog.next - 1
-        self._backlog = Backlog()
+        self._base += self._backlog.next - first
+        self._backlog = Backlog((), first)
+        if self._outbox is not None and first > 1:
+            self._note(Opened(self._session, self._outbox.openings, first))
         self._told_confirmed = 0
         self._ending = None
         self._unseen.clear()
@@ -316,7 +338,7 @@ class ClientMachine:
             case rx.Waiting(turn, reason):
                 if self._requests.is_waiting_for(turn):
                     actions.append(act.IsWaiting(turn, reason))
-                elif self._requests.is_waiting_for_view:
+                elif self._requests.is_waiting_for_views and not self._requests.has_given_up(turn):
                     actions.append(act.IsWaiting(None, reason))
             case rx.InstanceView(instance, turn, value):
                 self.connection.has_told(turn)
@@ -405,6 +427,7 @@ class ClientMachine:
     def _greet(self, now: float, actions: list[ClientAction]) -> None:
         self._repeat_at = None
         self._requests.pause()
+        self._requests.forget_given_up()
         self._told_confirmed = 0
         role = "durable" if self._is_durable else "client"
         has_ended = self._ending is not None and self._ending_is_sent
@@ -432,6 +455,7 @@ class ClientMachine:
         return actions
 
     def _ask_again(self, now: float, actions: list[ClientAction]) -> None:
+        self._has_put_off = False
         for frame in self._requests.frames:
             self._send(frame, now, actions)
         self._requests.pause()

@@ -98,8 +98,10 @@ class ClientOutbox:
     def add(self, entry: Entry) -> None:
         """Raises `Malformed` if the entry cannot follow those before."""
         match entry:
-            case Opened():
-                raise Malformed("a beginning after the beginning")
+            case Opened(session, openings, next):
+                self._kept.clear()
+                self.session, self.openings, self.oldest = session, openings, next
+                self.timeline, self.witness, self.proof, self.start = NO_TIMELINE, 0, None, 0
             case WelcomedBy(timeline, head, proof, start):
                 if self.timeline not in (NO_TIMELINE, timeline):
                     self._kept.clear()

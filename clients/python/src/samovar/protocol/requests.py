@@ -43,6 +43,8 @@ class ClientRequests:
     def __init__(self, instance: str) -> None:
         self._instance = instance_value(instance)
         self._turns: set[int] = set()
+        #: Turns of which the store tells on this connection although nobody waits for them any more.
+        self._given_up: set[int] = set()
         #: The turns that the asked views must have at least. For a store, the newest request for a view stands for those before
         #: it; so only the least of these is asked for, and the next one when that is answered.
         self._views: set[int] = set()
@@ -79,6 +81,7 @@ class ClientRequests:
     def add_settle(self, turn: int) -> None:
         self._begin()
         self._turns.add(turn)
+        self._given_up.discard(turn)
 
     def add_view(self, at_least: int) -> None:
         self._begin()
@@ -110,15 +113,34 @@ class ClientRequests:
     def is_waiting_for_view(self) -> bool:
         return bool(self._views)
 
+    @property
+    def is_waiting_for_views(self) -> bool:
+        """Of one view, or of every one."""
+        return self.is_waiting_for_view or any(isinstance(page, ViewsAfter) for page in self._pages)
+
     def is_waiting_for(self, turn: int) -> bool:
         return turn in self._turns
 
     def settled(self, turn: int) -> bool:
         """False if nobody asked."""
+        self._given_up.discard(turn)
         if turn not in self._turns:
             return False
         self._turns.remove(turn)
         return True
+
+    def give_up(self, turn: int) -> None:
+        """Nobody waits for this turn to settle any more."""
+        if turn in self._turns:
+            self._turns.remove(turn)
+            self._given_up.add(turn)
+
+    def has_given_up(self, turn: int) -> bool:
+        return turn in self._given_up
+
+    def forget_given_up(self) -> None:
+        """On another connection, the store knows nothing of them."""
+        self._given_up.clear()
 
     def viewed(self, turn: int) -> bool:
         """False if nobody asked. An older view than asked for is shown, and still waited for."""
