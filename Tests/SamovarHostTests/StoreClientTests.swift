@@ -206,7 +206,7 @@ extension StoreClient.ViewEvent {
         try await eventually("all are told") { hasEnded.withLock { $0 } }
         #expect(
             results.withLock { $0 } == [
-                .unknown("the client has ended"), .rejected("it was not sent, for the client has ended"),
+                .unknown("the client has ended"), .unknown("the client has ended"),
             ])
     }
 
@@ -343,6 +343,33 @@ extension StoreClient.ViewEvent {
         try await eventually("both runs have ended") { errors.withLock { $0.count == 2 } }
         await runs.value
         #expect(errors.withLock { $0 } == [refusal?.code, refusal?.code])
+        guard refusal != nil else { return }
+        for _ in 1...2 { await #expect(throws: PeerError.self) { try await client.waitUntilConnected() } }
+    }
+
+    @Test func `A client that has ended before the store has answered is no connected one`() async throws {
+        let client = try StoreClient(at: try access(), logger: logger)
+        client.close()
+        try await client.run()
+        await #expect(throws: PeerError(.misuse, "this client has ended")) { try await client.waitUntilConnected() }
+    }
+
+    @Test func `Whoever is cancelled waits neither for effects nor for a view`() async throws {
+        let client = try StoreClient(at: try access(), logger: logger)
+        let run = Task { try await client.run() }
+        defer { client.close() }
+        let settlement = Task { await client.settle(3) }
+        let view = Task { await client.view(atLeast: 9) }
+        try await eventually("both are asked for") {
+            try store.work(publishes: false)
+            return store.heard.contains { $0.kind == .settle } && store.heard.contains { $0.kind == .viewRequest }
+        }
+        settlement.cancel()
+        view.cancel()
+        #expect(await settlement.value == .unknown("the task was cancelled"))
+        #expect(await view.value == nil)
+        client.close()
+        try await run.value
     }
 
     @Test func `Who gives up the wait for the first answer takes it from nobody, and is not told that it came`() async throws {

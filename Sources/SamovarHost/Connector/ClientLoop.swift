@@ -32,16 +32,25 @@ struct ClientLoop: ~Copyable {
     private var timeline: Timeline
     /// Inputs of an earlier process.
     private var restoring: Set<Int> = []
-    private var settlements: [Int: [(onWaiting: @Sendable (String) -> Void, CheckedContinuation<StoreClient.Settlement, Never>)]] =
-        [:]
+    private var settlements:
+        [Int: [(
+            id: UInt64, onWaiting: @Sendable (String) -> Void, continuation: CheckedContinuation<StoreClient.Settlement, Never>
+        )]] = [:]
     private var requests:
-        [(turn: Int, onWaiting: @Sendable (String) -> Void, continuation: CheckedContinuation<StoreClient.View?, Never>)] = []
+        [(
+            id: UInt64, turn: Int, onWaiting: @Sendable (String) -> Void,
+            continuation: CheckedContinuation<StoreClient.View?, Never>
+        )] = []
     private var pages: [UInt64: (request: PageRequest, continuation: CheckedContinuation<StoreClient.PageResult, Never>)] = [:]
     /// Requests for which the machine has no room before others are answered, in order.
     private var postponed: Deque<Request> = []
     /// The view that is shown; for watchers that come later.
     private var newest: StoreClient.View?
     private var watchers: [AsyncStream<StoreClient.ViewEvent>.Continuation] = []
+    /// Why there are no views, as the log says it.
+    private var viewObstacle: String?
+    /// The input whose outcome holds others up, and since when; nil if that was told.
+    private var heldUp: (sequence: Int, since: Timestamp?)?
     /// There is a subscription, or one is tried to be had.
     private var isSubscribed = false
 
@@ -103,6 +112,7 @@ struct ClientLoop: ~Copyable {
             try save()
             actions += machine.flush(now: now)
             try perform(actions, &front, &feed, &poller, now)
+            warnOfUnseen(now)
             try perform(askPostponed(now), &front, &feed, &poller, now)
             guard !watchers.isEmpty else {
                 unsubscribe(&feed, &poller)
@@ -151,15 +161,15 @@ struct ClientLoop: ~Copyable {
             }
         case .seen(let sequence):
             machine.seen(sequence)
-        case .settle(let turn, let sequence, let onWaiting, let continuation):
+        case .settle(let id, let turn, let sequence, let onWaiting, let continuation):
             if let sequence, machine.isOfEarlierTimeline(sequence) {
                 continuation.resume(returning: Self.otherTimeline)
                 return []
             }
-            settlements[turn, default: []].append((onWaiting, continuation))
+            settlements[turn, default: []].append((id, onWaiting, continuation))
             return ask(.settle(turn: turn), now)
-        case .view(let turn, let onWaiting, let continuation):
-            requests.append((turn, onWaiting, continuation))
+        case .view(let id, let turn, let onWaiting, let continuation):
+            requests.append((id, turn, onWaiting, continuation))
             return ask(.view(atLeast: turn), now)
         case .watch(let continuation):
             watchers.append(continuation)
@@ -169,15 +179,34 @@ struct ClientLoop: ~Copyable {
         case .page(let id, let request, let continuation):
             pages[id] = (request, continuation)
             return ask(.page(request), now)
-        case .forgetPage(let id):
-            guard let request = pages[id]?.request else { return [] }
-            finish([id], .none("the task was cancelled"))
-            guard !pages.values.contains(where: { $0.request == request }) else { return [] }
-            machine.forget(request)
-            postponed.removeAll { $0 == .page(request) }
-        case .close: return machine.close(now: now)
+        case .forget(let id): forget(id)
+        case .close:
+            // It says goodbye only if nothing is left to be written.
+            try save()
+            return machine.close(now: now)
         }
         return []
+    }
+
+    /// Whoever made this request does not wait any more.
+    private mutating func forget(_ id: UInt64) {
+        if let request = pages[id]?.request {
+            finish([id], .none("the task was cancelled"))
+            guard waiting(for: request).isEmpty else { return }
+            machine.forget(request)
+            postponed.removeAll { $0 == .page(request) }
+        } else if let (turn, place) = settlements.lazy.compactMap({ turn, waiters in
+            waiters.firstIndex { $0.id == id }.map { (turn, $0) }
+        }).first {
+            settlements[turn]?.remove(at: place).continuation.resume(returning: .unknown("the task was cancelled"))
+            guard settlements[turn]?.isEmpty == true else { return }
+            settlements[turn] = nil
+            machine.forget(settlementOf: turn)
+            postponed.removeAll { $0 == .settle(turn: turn) }
+        } else if let place = requests.firstIndex(where: { $0.id == id }) {
+            // What is asked of the store stays: it may be asked for those who watch, too.
+            requests.remove(at: place).continuation.resume(returning: nil)
+        }
     }
 
     private mutating func ask(_ request: Request, _ now: Timestamp) -> [ClientMachine.Action] {
@@ -233,13 +262,14 @@ struct ClientLoop: ~Copyable {
     }
 
     private mutating func finish(_ turn: Int, _ settlement: StoreClient.Settlement) {
-        for (_, continuation) in settlements.removeValue(forKey: turn) ?? [] { continuation.resume(returning: settlement) }
+        for waiter in settlements.removeValue(forKey: turn) ?? [] { waiter.continuation.resume(returning: settlement) }
     }
 
     private mutating func perform(
         _ actions: [ClientMachine.Action], _ front: inout PeerSocket, _ feed: inout PeerSocket, _ poller: inout Poller,
         _ now: Timestamp
     ) throws {
+        guard !actions.isEmpty else { return }
         try save()
         for action in actions {
             switch action {
@@ -269,7 +299,7 @@ struct ClientLoop: ~Copyable {
             case .settled(let turn, let dead): finish(turn, .settled(dead: dead))
             case .unsettled(let turn, let reason): finish(turn, .unknown("\(reason)"))
             case .waiting(let turn, let reason):
-                for (onWaiting, _) in settlements[turn] ?? [] { onWaiting(reason) }
+                for waiter in settlements[turn] ?? [] { waiter.onWaiting(reason) }
             case .view(let instance, let turn, let bytes):
                 let view = StoreClient.View(timeline: machine.timeline, turn: turn, bytes: bytes)
                 for request in requests where request.turn <= turn { request.continuation.resume(returning: view) }
@@ -279,6 +309,9 @@ struct ClientLoop: ~Copyable {
                 try perform(shown, &front, &feed, &poller, now)
             case .noView(let reason):
                 for request in requests { request.onWaiting(reason) }
+                guard requests.isEmpty, reason != viewObstacle else { continue }
+                viewObstacle = reason
+                client.logger.warning("views are waited for: \(reason)")
             case .page(let request, let page): finish(waiting(for: request), .page(page, machine.timeline))
             case .pageless(let request, .timelineChanged): finish(waiting(for: request), .otherTimeline(machine.timeline))
             case .pageless(let request, let reason): finish(waiting(for: request), .none("\(reason)"))
@@ -329,6 +362,16 @@ struct ClientLoop: ~Copyable {
             client.logger.debug("\(error)")
             return []
         }
+    }
+
+    /// Warns of an outcome that was not seen for some time while inputs wait for that: once.
+    private mutating func warnOfUnseen(_ now: Timestamp) {
+        guard let sequence = machine.heldUpBy else { return heldUp = nil }
+        guard let known = heldUp, known.sequence == sequence else { return heldUp = (sequence, now) }
+        guard let since = known.since, now - since >= .seconds(3) else { return }
+        heldUp?.since = nil
+        let words = "inputs wait, for the outcome of input \(sequence) was not seen"
+        client.logger.warning("\(words): read `restored`, and call `seen`")
     }
 
     /// Who has left is told nothing any more.

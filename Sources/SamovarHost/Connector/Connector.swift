@@ -62,7 +62,7 @@ public final class Connector<P: Program>: Service {
         client.close()
     }
 
-    /// Sends an input and waits for its outcome, as long as it takes. Cancellation does not take it back.
+    /// Sends an input and waits for its outcome, as long as it takes. Cancellation does not take it back, and ends a wait for its effects.
     ///
     /// ```swift
     /// switch await connector.send(.add(url: url), wait: .settled) {
@@ -112,7 +112,7 @@ public final class Connector<P: Program>: Service {
     /// out, and the connector's log says so; `views(.latest)` throws there.
     public var views: Views<P> { Views(events: client.views(), logger: client.logger) }
 
-    /// A view of at least this turn, so that a client sees its own writes; nil if the client ends before.
+    /// A view of at least this turn, so that a client sees its own writes; nil if the client ends before, or this task is cancelled.
     ///
     /// - Throws: what decoding the view throws.
     public func view(atLeast turn: Int = 0) async throws -> View? {

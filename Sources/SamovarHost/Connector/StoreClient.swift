@@ -70,15 +70,16 @@ public final class StoreClient: Service {
         case none(String)
     }
 
+    /// What somebody wants of the client's loop. A request has a number, by which it is forgotten when its task is cancelled.
     enum Command: Sendable {
         case send([UInt8], Instance, isSeenAtOnce: Bool, endsSession: Bool = false, @Sendable (Result) -> Void)
         case seen(Int)
         /// With the number of an input, its turn is meant, which is one of the timeline in which the input was sent.
-        case settle(Int, sequence: Int?, onWaiting: @Sendable (String) -> Void, CheckedContinuation<Settlement, Never>)
-        case view(atLeast: Int, onWaiting: @Sendable (String) -> Void, CheckedContinuation<View?, Never>)
+        case settle(UInt64, Int, sequence: Int?, onWaiting: @Sendable (String) -> Void, CheckedContinuation<Settlement, Never>)
+        case view(UInt64, atLeast: Int, onWaiting: @Sendable (String) -> Void, CheckedContinuation<View?, Never>)
         case watch(AsyncStream<ViewEvent>.Continuation)
         case page(UInt64, PageRequest, CheckedContinuation<PageResult, Never>)
-        case forgetPage(UInt64)
+        case forget(UInt64)
         case close
 
         /// Answers that nobody will answer.
@@ -86,11 +87,11 @@ public final class StoreClient: Service {
             switch self {
             // No machine has taken it, so it was never sent.
             case .send(_, _, _, _, let complete): complete(.rejected("it was not sent, for the client has ended"))
-            case .settle(_, _, _, let continuation): continuation.resume(returning: .unknown("the client has ended"))
-            case .view(_, _, let continuation): continuation.resume(returning: nil)
+            case .settle(_, _, _, _, let continuation): continuation.resume(returning: .unknown("the client has ended"))
+            case .view(_, _, _, let continuation): continuation.resume(returning: nil)
             case .watch(let continuation): continuation.finish()
             case .page(_, _, let continuation): continuation.resume(returning: .none("the client has ended"))
-            case .seen, .forgetPage, .close: break
+            case .seen, .forget, .close: break
             }
         }
     }
@@ -105,7 +106,8 @@ public final class StoreClient: Service {
     let logger: Logger
     let mailbox: Mailbox<Command>
     let outbox: String?
-    /// What became of the inputs that the outbox held when it was opened, in order; then it ends.
+    /// What became of the inputs that the outbox held when it was opened, in order; then it ends. Read it, and call ``seen(_:)`` for each:
+    /// the store keeps outcomes until they are seen, and takes no more inputs than a window beyond the oldest of them.
     public let restored: AsyncStream<Result>
     let restoredContinuation: AsyncStream<Result>.Continuation
     private struct Told {
@@ -121,7 +123,7 @@ public final class StoreClient: Service {
     }
     private typealias Answer = Swift.Result<Timeline, PeerError>
     private let told = Mutex(Told())
-    private let pageCount = Atomic<UInt64>(0)
+    private let requestCount = Atomic<UInt64>(0)
     private let waitCount = Atomic<UInt64>(0)
 
     /// - Parameters:
@@ -201,8 +203,8 @@ public final class StoreClient: Service {
 
     /// Waits until the store has answered for the first time.
     ///
-    /// - Throws: `PeerError` if the store refuses this client; for its key (`keyRefused`) it goes on trying all the same.
-    ///   `CancellationError` if this task is cancelled before.
+    /// - Throws: `PeerError` if the store refuses this client; for its key (`keyRefused`) it goes on trying all the same. What
+    ///   has ended the client, if that was before. `CancellationError` if this task is cancelled before.
     public func waitUntilConnected() async throws {
         let id = waitCount.wrappingAdd(1, ordering: .relaxed).newValue
         // Each has a stream of its own: a cancelled task ends the one that it waits for.
@@ -222,6 +224,9 @@ public final class StoreClient: Service {
             throw error
         }
         try Task.checkCancellation()
+        // Before the store has answered, or after a refusal that somebody else has heard.
+        if case .failure(let error)? = told.withLock({ $0.end }) { throw error }
+        throw PeerError(.misuse, "this client has ended")
     }
 
     /// Sends an input and waits until its turn is on disk.
@@ -232,7 +237,7 @@ public final class StoreClient: Service {
     }
 
     /// Hands over an input, behind those that were handed over before, and does not wait. With an outbox, its outcome is told
-    /// again by the next process until `seen` was called.
+    /// again by the next process until `seen` was called, and no more inputs than a window are sent beyond one that was not.
     ///
     /// - Parameter endsSession: no input follows, unless this one is refused: the journal has the end of the session in the same record.
     ///   Without it, or with an outbox, `close` ends the session by a record of its own.
@@ -262,12 +267,12 @@ public final class StoreClient: Service {
         post(.seen(sequence))
     }
 
-    /// Waits until no effect whose root is this turn is open. A turn that the store does not have ends the client, as misuse; who
-    /// waits for the turn of an input passes its outcome.
+    /// Waits until no effect whose root is this turn is open, or this task is cancelled. A turn that the store does not have ends the
+    /// client, as misuse; who waits for the turn of an input passes its outcome.
     ///
     /// - Parameter onWaiting: called about once a second, on the client's thread, with what is waited for.
     public func settle(_ turn: Int, onWaiting: @escaping @Sendable (String) -> Void = { _ in }) async -> Settlement {
-        await withCheckedContinuation { post(.settle(turn, sequence: nil, onWaiting: onWaiting, $0)) }
+        await request { .settle($0, turn, sequence: nil, onWaiting: onWaiting, $1) }
     }
 
     /// Waits until no effect is open whose root is the turn of this outcome. That is unknown once the store has another timeline,
@@ -277,27 +282,34 @@ public final class StoreClient: Service {
     ///   - outcome: of an input of this client.
     ///   - onWaiting: called about once a second, on the client's thread, with what is waited for.
     public func settle(_ outcome: Outcome, onWaiting: @escaping @Sendable (String) -> Void = { _ in }) async -> Settlement {
-        await withCheckedContinuation { post(.settle(outcome.turn, sequence: outcome.sequence, onWaiting: onWaiting, $0)) }
+        await request { .settle($0, outcome.turn, sequence: outcome.sequence, onWaiting: onWaiting, $1) }
     }
 
-    /// A view of at least this turn; nil if the client ends before.
+    /// A view of at least this turn; nil if the client ends before, or this task is cancelled.
     ///
     /// - Parameter onWaiting: called, on the client's thread, with why there is no view at present.
     public func view(atLeast turn: Int = 0, onWaiting: @escaping @Sendable (String) -> Void = { _ in }) async -> View? {
-        await withCheckedContinuation { post(.view(atLeast: turn, onWaiting: onWaiting, $0)) }
+        await request { .view($0, atLeast: turn, onWaiting: onWaiting, $1) }
     }
 
     /// Waits for a page of outputs or views, until there is something in it or this task is cancelled.
     public func page(_ request: PageRequest) async -> PageResult {
-        let id = pageCount.wrappingAdd(1, ordering: .relaxed).newValue
+        await self.request { .page($0, request, $1) }
+    }
+
+    /// Posts a request, and forgets it if this task is cancelled.
+    private func request<Answer: Sendable>(
+        _ command: (UInt64, CheckedContinuation<Answer, Never>) -> Command
+    ) async -> Answer {
+        let id = requestCount.wrappingAdd(1, ordering: .relaxed).newValue
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                post(.page(id, request, continuation))
+                post(command(id, continuation))
                 // A cancellation before the request was posted found nothing to forget.
-                if Task.isCancelled { post(.forgetPage(id)) }
+                if Task.isCancelled { post(.forget(id)) }
             }
         } onCancel: {
-            post(.forgetPage(id))
+            post(.forget(id))
         }
     }
 
