@@ -170,7 +170,7 @@ extension ClientMachine {
 
     /// The input whose outcome has to be seen before the store takes another one; nil if there is none.
     public var heldUpBy: Int? {
-        guard let oldest = unseen.min(), backlog.hasUnsent, !backlog.hasInFlight, backlog.cursor > credit else { return nil }
+        guard backlog.hasUnsent, !backlog.hasInFlight, backlog.cursor > credit, let oldest = unseen.min() else { return nil }
         return oldest <= backlog.confirmed ? base + oldest : nil
     }
 
