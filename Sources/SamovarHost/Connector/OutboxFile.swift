@@ -86,13 +86,8 @@ final class OutboxFile {
     }
 
     private func append(_ bytes: [UInt8], to descriptor: CInt) throws {
-        var place = 0
-        while place < bytes.count {
-            let count = bytes[place...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw failure("cannot be written") }
-            place += count
-        }
+        let result = writeAll(bytes) { rest, _ in write(descriptor, rest.baseAddress, rest.count) }
+        guard result == 0 else { throw failure("cannot be written") }
     }
 
     private func failure(_ what: String) -> OutboxError { OutboxError(path, what) }

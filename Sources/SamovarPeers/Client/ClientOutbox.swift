@@ -145,7 +145,7 @@ extension OutboxEntry {
         return bytes + body
     }
 
-    private init(from body: ArraySlice<UInt8>) throws {
+    fileprivate init(from body: ArraySlice<UInt8>) throws {
         var reader = MessagePackReader(Array(body))
         let fields = try reader.readArrayHeader()
         let kind = try reader.readInt()
@@ -167,56 +167,50 @@ extension OutboxEntry {
         }
     }
 
-    private static func checksum(_ body: ArraySlice<UInt8>) -> UInt64 {
+    fileprivate static func checksum(_ body: ArraySlice<UInt8>) -> UInt64 {
         var hash = KeyedHash(Secret(high: 0x6f75_7462, low: 0x6f78))
         hash.combine(Array(body))
         return hash.finish()
     }
 
-    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+    fileprivate static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+}
 
-    /// Reads the entries of a file.
+extension ClientOutbox {
+    /// The outbox of a file; nil if there is no whole entry in it.
     ///
     /// The last write before a crash may be there in part: what is cut off at the end, or zero to the end, was never relied on and
     /// is left out.
     ///
-    /// - Returns: the outbox, and how many bytes of the file are good; nil for a file without a whole entry.
-    /// - Throws: `WireError` if an entry that is whole cannot be read.
-    static func read(_ bytes: [UInt8]) throws -> (outbox: ClientOutbox, good: Int)? {
+    /// - Throws: `WireError` if an entry that is whole cannot be read; it says where the file is damaged.
+    public init?(file bytes: [UInt8]) throws {
         var outbox: ClientOutbox?
         var place = 0
-        while bytes.count - place >= headerBytes {
-            let length = Int(number(bytes[place..<place + 4]))
-            let end = place + headerBytes + length
+        while bytes.count - place >= OutboxEntry.headerBytes {
+            let length = Int(OutboxEntry.number(bytes[place..<place + 4]))
+            let end = place + OutboxEntry.headerBytes + length
             if length == 0 || end > bytes.count { break }
-            let body = bytes[place + headerBytes..<end]
-            guard checksum(body) == number(bytes[place + 4..<place + headerBytes]) else {
+            let body = bytes[place + OutboxEntry.headerBytes..<end]
+            guard OutboxEntry.checksum(body) == OutboxEntry.number(bytes[place + 4..<place + OutboxEntry.headerBytes]) else {
                 if end == bytes.count { break }
                 throw WireError.malformed("the entry at byte \(place) is damaged")
             }
             let entry = try OutboxEntry(from: body)
-            if case .opened(let session, let openings, let next) = entry {
+            if outbox == nil, case .opened(let session, let openings, let next) = entry {
                 outbox = ClientOutbox(session: session, openings: openings, next: next)
             } else if outbox == nil {
-                throw WireError.malformed("it does not begin like an outbox")
+                throw Self.noBeginning
             } else {
                 try outbox?.add(entry)
             }
             place = end
         }
-        guard bytes[place...].count < headerBytes || outbox != nil || bytes[place...].allSatisfy({ $0 == 0 }) else {
-            throw WireError.malformed("it does not begin like an outbox")
+        guard bytes[place...].count < OutboxEntry.headerBytes || outbox != nil || bytes[place...].allSatisfy({ $0 == 0 }) else {
+            throw Self.noBeginning
         }
-        return outbox.map { ($0, place) }
+        guard let outbox else { return nil }
+        self = outbox
     }
-}
 
-extension ClientOutbox {
-    /// The outbox of a file; nil if there is nothing in it.
-    ///
-    /// - Throws: an error that says where the file is damaged.
-    public init?(file bytes: [UInt8]) throws {
-        guard let read = try OutboxEntry.read(bytes) else { return nil }
-        self = read.outbox
-    }
+    private static var noBeginning: WireError { .malformed("it does not begin like an outbox") }
 }
