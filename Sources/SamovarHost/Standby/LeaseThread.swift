@@ -1,4 +1,3 @@
-import DequeModule
 import Foundation
 import Journal
 import JournalChain
@@ -24,8 +23,7 @@ final class LeaseThread: Sendable {
     /// How often the session is looked at: well within the time for which a standby must have seen its lock free.
     private static let look = DispatchTimeInterval.milliseconds(200)
 
-    private let queue = Mutex<Deque<Work>>([])
-    private let available = DispatchSemaphore(value: 0)
+    private let queue = WorkQueue<Work>()
     private let ended = DispatchSemaphore(value: 0)
     private let lease: any JournalLease
     private let duration: Duration
@@ -40,35 +38,26 @@ final class LeaseThread: Sendable {
         try startThread("samovar-lease") { [self] in work() }
     }
 
-    func renew() { post(.renew) }
+    func renew() { queue.post(.renew) }
 
     /// Gives the journal up, and blocks until the database has heard of it, or 3 s.
     ///
     /// - Returns: why it has not; then the lease runs out by itself.
     func release() -> String? {
-        post(.release)
+        queue.post(.release)
         guard ended.wait(timeout: .now() + 3) == .success else { return "the database does not answer" }
         return problem.withLock { $0?.description }
-    }
-
-    private func post(_ work: Work) {
-        queue.withLock { $0.append(work) }
-        available.signal()
     }
 
     private func work() {
         var isTold = false
         while true {
-            if available.wait(timeout: .now() + Self.look) == .timedOut {
-                if lease.hasEnded, !isTold {
-                    isTold = true
-                    report(.disconnected)
-                }
-                continue
-            }
-            switch queue.withLock({ $0.popFirst() }) {
+            switch queue.next(until: .now() + Self.look) {
             case .renew: renewNow(&isTold)
             case .release: return releaseNow()
+            case nil where lease.hasEnded && !isTold:
+                isTold = true
+                report(.disconnected)
             case nil: continue
             }
         }

@@ -1,5 +1,4 @@
 import CrashPoints
-import DequeModule
 import Foundation
 import Journal
 import Synchronization
@@ -14,8 +13,7 @@ final class JournalThread: Sendable {
         case end
     }
 
-    private let queue = Mutex<Deque<Work>>([])
-    private let available = DispatchSemaphore(value: 0)
+    private let queue = WorkQueue<Work>()
     private let stopping = Atomic<Bool>(false)
     private let report: @Sendable (StoreLoop.Event) -> Void
 
@@ -24,30 +22,24 @@ final class JournalThread: Sendable {
         try startThread("samovar-journal") { [self] in run(JournalWriter(journal)) }
     }
 
-    func append(_ batch: Batch) { post(.append(batch)) }
-
-    private func post(_ work: Work) {
-        queue.withLock { $0.append(work) }
-        available.signal()
-    }
+    func append(_ batch: Batch) { queue.post(.append(batch)) }
 
     /// Ends the thread once it has done what waits; a full disk is not waited for any more. A second call does nothing.
     func end() {
         guard !stopping.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        post(.end)
+        queue.post(.end)
     }
 
     private func run(_ writer: consuming JournalWriter) {
         let pause = Double(JournalWriter.pause.components.seconds)
         while true {
-            available.wait()
-            guard let work = queue.withLock({ $0.popFirst() }) else { continue }
-            switch work {
+            switch queue.next() {
             case .append(let batch):
                 while !append(batch, with: &writer) { Thread.sleep(forTimeInterval: pause) }
             case .end:
                 writer.close { report(.journal($0)) }
                 return report(.journalEnded)
+            case nil: continue
             }
         }
     }

@@ -1,5 +1,4 @@
 import CrashPoints
-import DequeModule
 import Foundation
 import Journal
 import JournalChain
@@ -30,8 +29,7 @@ final class MaintenanceThread: Sendable {
         case damaged(String)
     }
 
-    private let queue = Mutex<Deque<Work>>([])
-    private let available = DispatchSemaphore(value: 0)
+    private let queue = WorkQueue<Work>()
     private let ended = DispatchSemaphore(value: 0)
     private let stopping = Atomic<Bool>(false)
     private let opened: OpenedJournal
@@ -56,10 +54,7 @@ final class MaintenanceThread: Sendable {
         try startThread("samovar-maintenance") { [self] in TrapSignals.withAlternateStack { work() } }
     }
 
-    func post(_ work: Work) {
-        queue.withLock { $0.append(work) }
-        available.signal()
-    }
+    func post(_ work: Work) { queue.post(work) }
 
     /// Gives up what runs, keeps the snapshots that wait, and blocks until the thread has let go of the journal, or 2 s: on a
     /// busy machine its low priority may keep it longer at what cannot be interrupted.
@@ -85,12 +80,8 @@ final class MaintenanceThread: Sendable {
         // Before the next piece; nil once there is none.
         var pause: DispatchTimeInterval? = Self.checkPause
         while true {
-            if available.wait(timeout: pause.map { DispatchTime.now() + $0 } ?? .distantFuture) == .timedOut {
-                pause = proceed(&check, journal)
-                continue
-            }
-            guard let work = queue.withLock({ $0.popFirst() }) else { continue }
-            switch work {
+            switch queue.next(until: pause.map { .now() + $0 } ?? .distantFuture) {
+            case nil: pause = proceed(&check, journal)
             case .maintain(let work): maintenance.perform(work, on: &journal)
             case .export(let turn, let folder, let withSnapshot):
                 guard !isStopping else { continue }
