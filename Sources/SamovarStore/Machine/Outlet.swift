@@ -185,16 +185,23 @@ struct Outlet {
 
     // MARK: Lost tails, and stores that have taken over
 
-    /// Throws if a peer proves that the journal has lost its tail. A number alone proves nothing: whoever reaches the socket could end the
-    /// store.
+    /// Whether a peer may be welcomed, by what it says of the journal and its stores; else it is sent on.
     ///
     /// - Parameters:
     ///   - seen: the timeline of what the peer was told of.
     ///   - start: our number.
-    mutating func requireTail(
-        _ hello: Hello, of seen: Timeline, start: Int, what: @autoclosure () -> String
-    ) throws(StopReason) {
-        guard seen == identity.timeline, hello.witness > durable else { return }
+    mutating func admits(
+        _ hello: Hello, of seen: Timeline, start: Int, what: @autoclosure () -> String, _ route: Route
+    ) throws(StopReason) -> Bool {
+        guard seen == identity.timeline else { return true }
+        try requireTail(hello, start: start, what: what())
+        return !sendsOn(hello, start: start, what: what(), route)
+    }
+
+    /// Throws if a peer proves that the journal has lost its tail. A number alone proves nothing: whoever reaches the socket could end the
+    /// store.
+    private mutating func requireTail(_ hello: Hello, start: Int, what: @autoclosure () -> String) throws(StopReason) {
+        guard hello.witness > durable else { return }
         guard let proof = hello.proof, proof == identity.proof(of: hello.witness).code else {
             unprovenWitnesses += 1
             // Bounded as in `drop`.
@@ -214,14 +221,9 @@ struct Outlet {
     /// Sends a peer on that knows of a later start in this timeline: another store has taken over. Its word is believed for itself alone;
     /// it cannot end this store, which looks at its journal by itself.
     ///
-    /// - Parameters:
-    ///   - seen: the timeline of what the peer was told of.
-    ///   - start: our number.
     /// - Returns: whether the peer is sent on.
-    mutating func sendsOn(
-        _ hello: Hello, of seen: Timeline, start: Int, what: @autoclosure () -> String, _ route: Route
-    ) -> Bool {
-        guard seen == identity.timeline, hello.start > start else { return false }
+    private mutating func sendsOn(_ hello: Hello, start: Int, what: @autoclosure () -> String, _ route: Route) -> Bool {
+        guard hello.start > start else { return false }
         laterStarts += 1
         // Bounded as in `drop`.
         if laterStarts.nonzeroBitCount == 1 {

@@ -127,8 +127,7 @@ extension StoreMachine {
         if let schema = hello.schema, schema != self.schema {
             return refuse("this store runs \(self.schema); the client is built for \(schema)", route)
         }
-        try out.requireTail(hello, of: seen, start: starts, what: "a client")
-        guard !out.sendsOn(hello, of: seen, start: starts, what: "a client", route) else { return }
+        guard try out.admits(hello, of: seen, start: starts, what: "a client", route) else { return }
         if let why = turns.outage?.outage {
             // A client that is sent away is not silent: its session must be there when it comes again.
             clients.heard(session, now: now)
@@ -169,8 +168,7 @@ extension StoreMachine {
             out.note(.warning, "refused worker \(offer.id): \(text)")
             return refuse(text, route)
         }
-        try out.requireTail(hello, of: seen, start: starts, what: "worker \(offer.id)")
-        guard !out.sendsOn(hello, of: seen, start: starts, what: "worker \(offer.id)", route) else { return }
+        guard try out.admits(hello, of: seen, start: starts, what: "worker \(offer.id)", route) else { return }
         let sender = access.sender(identity)
         guard workers.admits(offer.id, by: sender, turns) else {
             return out.send(.error(.notYours("worker's identity")), to: route, floor: .none)
