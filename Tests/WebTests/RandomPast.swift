@@ -91,7 +91,6 @@ final class RandomPast: FollowedPast {
     func view() throws -> [UInt8] { try state() }
     func keeps(invariant index: Int) throws -> Bool { true }
     func record(of turn: Int) throws -> Record? { (firstRecord...shown).contains(turn) ? all[turn - 1] : nil }
-    func refresh() throws {}
     func checkpoint() throws -> PastCheckpoint? { PastCheckpoint(turn: turn, state: try state()) }
     func begin(at checkpoint: PastCheckpoint) throws { turn = checkpoint.turn }
     var orders: [MessagePackValue] { [] }

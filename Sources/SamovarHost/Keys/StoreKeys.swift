@@ -10,7 +10,6 @@ package import ZeroMQ
 /// | `server.next.key` | while that is renewed, the other one: the next before the switch, the former one after it |
 /// | `table` | the keys of peers, without their secrets; see ``KeyTableText`` |
 package struct StoreKeys: Sendable {
-    package let folder: String
     package let server: CurveKeyPair
     /// While the key of the store is renewed, the public half of the other one.
     package let otherServer: CurvePublicKey?
@@ -29,7 +28,6 @@ package struct StoreKeys: Sendable {
     package init(folder: String) throws(KeyFileError) {
         try SecretText.requireName(folder)
         try PrivateFile.requirePrivateFolder(folder)
-        self.folder = folder
         server = try KeyFile(Self.serverFile(in: folder)).pair
         let other = Self.otherServerFile(in: folder)
         otherServer = try PrivateFile.exists(other) ? KeyFile(other).pair.publicKey : nil

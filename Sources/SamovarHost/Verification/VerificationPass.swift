@@ -17,13 +17,6 @@ public struct VerificationPlan: Codable, Equatable, Sendable {
     public var state: Int?
 }
 
-extension VerificationPlan {
-    /// A replay to this turn, and nothing more.
-    public init(last: Int) {
-        self.init(last: last, digests: [])
-    }
-}
-
 /// What one process of a verification has found.
 public struct VerificationReport: Codable, Equatable, Sendable {
     /// Tells two hash seeds apart: the hash of a constant.

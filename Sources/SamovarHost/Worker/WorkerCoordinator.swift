@@ -129,8 +129,6 @@ final class WorkerCoordinator: SlotCoordinator {
         state.withLock { $0.machine.keyFound(key, now: clock.now()) }
     }
 
-    var timeline: Timeline { state.withLock { $0.machine.timeline } }
-
     /// How the worker has ended; nil if it has not.
     var end: Result<Void, any Error>? { state.withLock { $0.end } }
 

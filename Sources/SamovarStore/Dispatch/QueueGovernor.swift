@@ -19,8 +19,6 @@ final class QueueGovernor {
     /// A worker is kept free for a suspect of this queue, so a token is, too.
     var keepsOne = false
 
-    var rate: QueueRules.Rate? { limit?.rule }
-
     /// Whether it holds anything back.
     var isNeeded: Bool { isPaused || limit != nil || shares != nil }
 

@@ -95,8 +95,6 @@ public struct StoreMachine: ~Copyable {
     public var lead: Duration { clock.lead }
     /// The program and the version of its types.
     public var schema: Schema { turns.state.engine.schema }
-    /// The seed of the timeline in MessagePack; empty before the first start.
-    public var seed: [UInt8] { turns.state.seed }
     public var isStopped: Bool { phase.isStopped }
     var isRunning: Bool { !phase.isStopped && phase != .recovering }
 

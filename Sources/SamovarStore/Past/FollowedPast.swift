@@ -4,9 +4,6 @@ public import SamovarWire
 
 /// A past that is looked through for long, while its journal may grow.
 public protocol FollowedPast: PastReader {
-    /// Takes the turns into ``PastReader/span`` that have come since, where the journal is one that grows while it is read.
-    func refresh() throws
-
     /// The first turn whose record is kept.
     var firstRecord: Int { get }
 

@@ -344,8 +344,8 @@ public final class WhatIfMachine {
     /// An effect that is neither open nor dead is told of by no later record: only as many are remembered as the two histories have at once.
     private func forgetClosed() {
         guard differing > remembered, let original else { return }
-        strangers = strangers.filter { original.ledger.has($0) || other.ledger.has($0) }
-        missing = missing.filter { original.ledger.has($0) }
+        strangers = strangers.filter { original.ledger.isKept($0) || other.ledger.isKept($0) }
+        missing = missing.filter { original.ledger.isKept($0) }
         // Twice as many next time, so that it costs each effect a moment.
         remembered = max(remembered, 2 * differing)
     }
@@ -397,11 +397,6 @@ extension Record {
         default: ([], .open, nil)
         }
     }
-}
-
-extension EffectLedger {
-    /// Whether an effect is open or dead.
-    fileprivate func has(_ effect: EffectID) -> Bool { open[effect] != nil || dead[effect] != nil }
 }
 
 extension StoreState {
