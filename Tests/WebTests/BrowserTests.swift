@@ -177,7 +177,7 @@ struct BrowserTests {
             return turns >= 3 && commits >= 1
         }
         let height = "document.querySelectorAll('main figure')[0].querySelector('path').getBBox().height"
-        #expect(try #require(try await browser.value(height) as? Double) > 10, "the line rises with the turn")
+        try await eventually("the line rises with the turn") { try await browser.value(height) as? Double ?? 0 > 10 }
         #expect(try await browser.value("getComputedStyle(document.querySelector('path.line0')).stroke") as? String != "none")
         try await browser.shows("KiB", in: "main .storage")
         try await browser.shows("free on the disk", in: "main .storage")
