@@ -25,7 +25,8 @@ import Testing
     func `What a guide has to be rehearsed goes as it says`(guide: String) async throws {
         let guide = try String(contentsOf: root.appending(path: "docs/\(guide).md"), encoding: .utf8)
         let transcript = try #require(ShellTranscript(below: "## Rehearsal", of: guide))
-        #expect(try await transcript.differences(in: Scratch()) == [])
+        let differences = try await transcript.differences(in: Scratch())
+        #expect(differences == [])
     }
 
     @Test func `A transcript that is not so is found out`() async throws {

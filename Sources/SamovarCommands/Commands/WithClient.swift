@@ -62,7 +62,8 @@ private func say(that client: StoreClient, isMissing store: StoreAccess, ifLessT
     printError("\(absence(of: store, for: .forStore, client)). It is waited for")
 }
 
-/// Runs `body`, but no longer than `limit`; then throws what `failure` makes.
+/// Runs `body`, but no longer than `limit`; then throws what `failure` makes. If this task is cancelled, `body` is, and has the last word:
+/// what it was told before is not lost.
 ///
 /// - Parameter giveUp: ends what `body` waits for if that does not end by cancellation.
 package func within<Result: Sendable>(
@@ -70,16 +71,20 @@ package func within<Result: Sendable>(
     else failure: @escaping @Sendable () -> CommandFailure,
     giveUp: @Sendable () -> Void = {}
 ) async throws -> Result {
-    try await withThrowingTaskGroup(of: Result.self) { group in
+    try await withThrowingTaskGroup(of: Result?.self) { group in
         group.addTask { try await body() }
         group.addTask {
-            try await Task.sleep(for: limit)
+            // Throws only if it is cancelled.
+            guard (try? await Task.sleep(for: limit)) != nil else { return nil }
             throw failure()
         }
         defer { group.cancelAll() }
         do {
-            guard let result = try await group.next() else { throw failure() }
-            return result
+            while let next = try await group.next() {
+                if let result = next { return result }
+                giveUp()
+            }
+            throw failure()
         } catch {
             // The group ends only when `body` has.
             giveUp()
