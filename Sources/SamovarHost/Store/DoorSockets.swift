@@ -9,8 +9,10 @@ final class DoorSockets {
     /// Nil for ports without keys: operators come over `ipc` then.
     private var admin: BoundSocket?
     private var view: BoundSocket
-    /// The topics that subscribers have asked for here.
+    /// The topics that subscribers have asked for here since the view socket was opened.
     private(set) var topics: Set<[UInt8]> = []
+    private var takenBack: Set<[UInt8]> = []
+    private var strange = 0
     private let authenticators: [Door: Authenticator]
     /// Where they are, by the doors that there are.
     let doors: [(door: Door, address: String)]
@@ -89,7 +91,7 @@ final class DoorSockets {
 
     /// Ends the connections of subscribers.
     func closeView() throws(ZeroMQError) {
-        topics = []
+        (topics, takenBack, strange) = ([], [], 0)
         try view.close()
     }
 
@@ -134,15 +136,23 @@ final class DoorSockets {
 
     func publish(_ frames: [[UInt8]]) throws(ZeroMQError) { _ = try view.send(frames) }
 
-    /// What a subscriber asks for: 1 and a topic, or 0 and one that nobody wants any more.
+    /// What a subscriber asks for: 1 and a topic, or 0 and one that is taken back; or anything else.
     func hearTopic() throws(ZeroMQError) -> [UInt8]? {
         guard let report = try view.receive()?.frames[0] else { return nil }
         let topic = Array(report.dropFirst())
         switch report.first {
-        case 1: topics.insert(topic)
-        case 0: topics.remove(topic)
-        default: break
+        case 1:
+            topics.insert(topic)
+            takenBack.remove(topic)
+        case 0 where topics.contains(topic): takenBack.insert(topic)
+        default: strange += 1
         }
         return report
     }
+
+    /// How much subscribers have sent since the view socket was opened.
+    var reports: Int { topics.count + strange }
+
+    /// Whether somebody listens. Not to be relied on where a peer means harm: it may take back what another one wants.
+    var hasSubscribers: Bool { takenBack.count < topics.count }
 }

@@ -245,6 +245,7 @@ final class StoreLoop: Sendable {
                     "subscribers have asked for more than \(machine.viewTopics.limit) topics: all of them lose their connection, and may come again"
                 )
             }
+            if sockets.mayHaveReports { mayHaveMore = true }
         }
     }
 

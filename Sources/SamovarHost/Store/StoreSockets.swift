@@ -11,7 +11,8 @@ struct StoreSockets: ~Copyable {
     private let context: Context
     /// The public half of the key at the ports; nil without keys.
     private var server: CurvePublicKey?
-    private var hasPublished = false
+    /// Subscribers may have asked for something that was not heard yet.
+    private(set) var mayHaveReports = false
     /// To whom GOODBYE was said, as far as they may still be there.
     private var goodbyes: [(Envelope, Route)] = []
     /// What is said to those who come later.
@@ -78,8 +79,8 @@ struct StoreSockets: ~Copyable {
 
     /// Ends the connections of all who hear views over the network: some may not any more, and libzmq ends none alone.
     mutating func closeRemoteViews(_ topics: inout ViewTopics) throws(ZeroMQError) {
-        for topic in remote?.topics ?? [] where !local.topics.contains(topic) { _ = topics.received([0] + topic) }
         try remote?.closeView()
+        topics.restart(with: local.topics)
     }
 
     /// How many were not let in, without those of the trial.
@@ -148,16 +149,16 @@ struct StoreSockets: ~Copyable {
         var left: [(Envelope, Route)] = []
         for (goodbye, route) in goodbyes where try deliver(goodbye, to: route) != .unreachable { left.append((goodbye, route)) }
         goodbyes = left
-        hasPublished = true
+        mayHaveReports = true
         _ = try count(&topics)
-        return goodbyes.isEmpty && topics.count == 0
+        return goodbyes.isEmpty && !local.hasSubscribers && !(remote?.hasSubscribers ?? false)
     }
 
     mutating func publish(_ envelope: Envelope, of instance: Instance) throws(ZeroMQError) {
         let frames = [viewTopic(of: instance)] + envelope.parts
         try local.publish(frames)
         try remote?.publish(frames)
-        hasPublished = true
+        mayHaveReports = true
     }
 
     // MARK: Topics
@@ -166,32 +167,25 @@ struct StoreSockets: ~Copyable {
     ///
     /// - Returns: whether one was closed.
     mutating func count(_ topics: inout ViewTopics) throws(ZeroMQError) -> Bool {
-        guard hasPublished else { return false }
-        hasPublished = false
-        for _ in 0..<Self.reportsPerTurn {
-            guard let report = try local.hearTopic() else { break }
-            if try isTooMuch(report, remote?.topics ?? [], &topics) { return true }
-        }
-        for _ in 0..<Self.reportsPerTurn {
-            guard let report = try remote?.hearTopic() else { break }
-            if try isTooMuch(report, local.topics, &topics) { return true }
+        guard mayHaveReports else { return false }
+        mayHaveReports = false
+        for sockets in [local, remote] {
+            guard let sockets else { continue }
+            for number in 1...Self.reportsPerTurn {
+                guard let report = try sockets.hearTopic() else { break }
+                if topics.received(report) {
+                    // Where more was sent, all lose their connection; what the others want stays.
+                    if let remote, remote.reports > local.reports {
+                        try remote.closeView()
+                    } else {
+                        try local.closeView()
+                    }
+                    topics.restart(with: local.topics.union(remote?.topics ?? []))
+                    return true
+                }
+                if number == Self.reportsPerTurn { mayHaveReports = true }
+            }
         }
         return false
-    }
-
-    /// - Parameter others: what is wanted at the other view socket.
-    private mutating func isTooMuch(
-        _ report: [UInt8], _ others: Set<[UInt8]>, _ topics: inout ViewTopics
-    ) throws(ZeroMQError) -> Bool {
-        if report.first == 0, others.contains(Array(report.dropFirst())) { return false }
-        guard topics.received(report) else { return false }
-        // The count has begun anew. Where more was asked for, all lose their connection; what the others want stays.
-        if let remote, remote.topics.count > local.topics.count {
-            try remote.closeView()
-        } else {
-            try local.closeView()
-        }
-        for topic in local.topics.union(remote?.topics ?? []) { _ = topics.received([1] + topic) }
-        return true
     }
 }

@@ -290,7 +290,7 @@ struct StoreSocketsTests {
         try store.goRound(with: [again, local]) { store.topics.count == 3 }
     }
 
-    @Test func `A topic is wanted as long as somebody wants it, here or there`() throws {
+    @Test func `A topic that nobody wants any more is counted until its socket is closed`() throws {
         let keys = try Keys()
         let file = try keys.issue("v", [.viewer])
         let store = try Store(try keys.read())
@@ -299,8 +299,11 @@ struct StoreSocketsTests {
         #expect(try remote?.isIn() == true && local.isIn())
         try store.goRound(with: [remote, local].compactMap(\.self)) { store.topics.count == 2 }
         remote = nil
-        try store.goRound(with: [local]) { store.topics.count == 1 }
+        let next = try Peer(store, .view, file, topics: ["a", "c"])
+        try store.goRound(with: [next, local]) { store.topics.count == 3 }
         #expect(remote == nil)
+        try store.sockets.closeRemoteViews(&store.topics)
+        #expect(store.topics.count == 1)
         #expect(try local.isThere())
     }
 
