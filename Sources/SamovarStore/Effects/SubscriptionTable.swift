@@ -55,8 +55,13 @@ struct SubscriptionTable: Equatable, Sendable {
         let timers = activations.values.filter { if case .timer(_, message) = $0.wanted.kind { true } else { false } }
         guard timers.count == 1, let timer = timers.first, timer.id != id else { return }
         if let (label, holder) = activations.first(where: { $0.value.id == id }) {
+            switch holder.wanted.kind {
             // A source is an open effect of its name.
-            if case .source = holder.wanted.kind { return }
+            case .source: return
+            // What fired was this moment in the life of the store, and no timer.
+            case .lifecycle(_, message): return
+            case .lifecycle, .timer: break
+            }
             activations[label]?.id = timer.id
         }
         activations[timer.wanted.id]?.id = id

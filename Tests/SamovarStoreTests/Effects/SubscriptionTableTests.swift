@@ -50,6 +50,19 @@ import Testing
         #expect(ledger.open.keys.sorted() == [id(1, 2)])
     }
 
+    @Test func `A timer does not take the name of a moment in the store's life that sends the same message`() {
+        let resumed = WantedEvent(id: "back", kind: .lifecycle(.resumed, message: [1]))
+        var ledger = EffectLedger()
+        var book = book([timer("due", every: 9, message: 1), resumed], ledger: &ledger)
+        book.rename(to: id(1, 1), firing: [1])
+        book.fired(id(1, 1), nominal: at(0))
+        #expect(book.activations["due"]?.id == id(1) && book.nextDue == at(9))
+        // Another message was that of a timer of a former build.
+        book.want([timer("due", every: 9, message: 2), resumed], turn: 2, now: at(1), ledger: &ledger)
+        book.rename(to: id(1, 1), firing: [2])
+        #expect(book.activations["due"]?.id == id(1, 1) && book.activations["back"]?.id == id(1))
+    }
+
     @Test func `A firing of an activation that is over moves nothing`() {
         var book = book([timer("a", every: 2)])
         book.fired(id(7), nominal: at(100))
