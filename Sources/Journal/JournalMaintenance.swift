@@ -73,6 +73,10 @@ public struct JournalMaintenance {
     private func save(on journal: inout some Journal, _ make: () throws -> Snapshot) {
         do {
             let snapshot = try make()
+            // The oldest goes for it. Where turns are gone, those that nobody can read must not take the place of the last one that can be.
+            if journal.first > 1, let newest = try journal.snapshots().first, !verified.contains(newest) {
+                try program.check(snapshot)
+            }
             try journal.save(snapshot)
             report(.saved(bytes: snapshot.bytes.count))
         } catch let error as JournalError where error.code == .inputOutput {

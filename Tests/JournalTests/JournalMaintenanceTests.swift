@@ -68,6 +68,18 @@ import Testing
         #expect(ground.journal.first == 5)
     }
 
+    @Test func `Snapshots that the program cannot read do not take the place of those that it can, once turns are gone`() throws {
+        let ground = try Ground()
+        var maintenance = ground.maintenance(retain: 0)
+        for turn in [2, 4] { maintenance.perform(.snapshot(through: turn), on: &ground.journal) }
+        #expect(ground.journal.first == 3)
+        ground.foreign = [5, 6, 7, 8]
+        for turn in 5...9 { maintenance.perform(.snapshot(through: turn), on: &ground.journal) }
+        #expect(try ground.journal.snapshots() == [9, 5, 4])
+        #expect(ground.reports.count { $0.hasPrefix("notSaved") } == 3)
+        #expect(ground.journal.first == 5)
+    }
+
     @Test func `Snapshots of earlier starts are looked at when it begins`() throws {
         let ground = try Ground()
         for turn in [3, 7] { try ground.journal.save(Snapshot(turn: turn, bytes: [])) }
