@@ -8,7 +8,7 @@ struct Gate<Item> {
     /// The number of the newest turn on disk.
     private(set) var durable = 0
     /// Nothing leaves, whatever is on disk.
-    private var isHeld = false
+    private(set) var isHeld = false
     private var waiting: Deque<(floor: Int, item: Item)> = []
 
     var isEmpty: Bool { waiting.isEmpty }

@@ -72,7 +72,8 @@ struct Outlet {
     /// The journal holds every turn up to this one.
     mutating func committed(through turn: Int) {
         for action in gate.open(to: turn) { leave(action) }
-        if !gone.isEmpty { gone = gone.filter { $0.value > durable } }
+        // While nothing leaves, what was for them waits on.
+        if !gone.isEmpty, !gate.isHeld { gone = gone.filter { $0.value > durable } }
     }
 
     private mutating func leave(_ action: StoreAction) {

@@ -47,6 +47,15 @@ import Testing
         #expect(taken() == ["cancel", "error", "drain"])
     }
 
+    @Test mutating func `What waits for a connection that is gone does not leave after a doubt either`() {
+        out.send(.acknowledge([]), to: worker(1), floor: .turn(1))
+        out.mute(worker(1))
+        out.hold(true)
+        out.committed(through: 1)
+        out.hold(false)
+        #expect(taken() == [])
+    }
+
     @Test mutating func `The newest view that was shown is the newest that has left`() {
         for turn in 1...2 {
             out.publish(.view(instance: .main, turn: turn, bytes: [UInt8(turn)]), of: .main, floor: .turn(turn))
