@@ -78,12 +78,22 @@ import Testing
         #expect(running(4, labels, stops).filter { $0 > 1 } == [2, 3])
     }
 
+    @Test func `All that is open goes at once, and what is dead keeps its place`() {
+        let stops = lane(1, .stops)
+        var labels = labels(3, stops)
+        _ = labels.die(id(1), label, stops)
+        #expect(labels.removeOpen(label) == [id(2), id(3)] && labels[label].isEmpty)
+        labels.insert(id(4), label, stops)
+        #expect(labels.revive(id(1), label) && labels[label] == [id(1), id(4)])
+        #expect(labels.removeOpen(label) == [id(1), id(4)] && labels == OpenLabels())
+    }
+
     @Test func `Only what is open is replaced, and only that passes an order over`() {
         let stops = lane(1, .stops)
         var labels = labels(1, stops)
         _ = labels.die(id(1), label, stops)
         #expect(labels.admission(of: label, .latest) == .opened && labels.admission(of: label, .first) == .opened)
         labels.insert(id(2), label, .all)
-        #expect(labels.admission(of: label, .latest) == .replaces([id(2)]) && labels.admission(of: label, .first) == .passedOver)
+        #expect(labels.admission(of: label, .latest) == .replacing && labels.admission(of: label, .first) == .passedOver)
     }
 }

@@ -9,8 +9,8 @@ package struct OpenLabels: Equatable, Sendable {
     /// What a policy makes of an effect that is ordered.
     package enum Admission: Equatable, Sendable {
         case opened
-        /// It is opened, and these are cancelled.
-        case replaces([EffectID])
+        /// It is opened, and the open ones are cancelled.
+        case replacing
         case passedOver
         /// It fails without an attempt.
         case crowded
@@ -33,12 +33,21 @@ package struct OpenLabels: Equatable, Sendable {
 
     package func admission(of label: Label, _ policy: Policy) -> Admission {
         if let lane = policy.lane { return members[label]?.count ?? 0 < lane.limit ? .opened : .crowded }
-        let others = self[label]
         return switch policy {
-        case .latest where !others.isEmpty: .replaces(others)
-        case .first where !others.isEmpty: .passedOver
+        case .latest where hasOpen(label): .replacing
+        case .first where hasOpen(label): .passedOver
         default: .opened
         }
+    }
+
+    private func hasOpen(_ label: Label) -> Bool { members[label]?.contains { !$0.isDead } ?? false }
+
+    /// Takes out all that are open; returns them in the order in which they were opened. The dead keep their places.
+    package mutating func removeOpen(_ label: Label) -> [EffectID] {
+        let open = self[label]
+        members[label]?.removeAll { !$0.isDead }
+        if members[label]?.isEmpty == true { members[label] = nil }
+        return open
     }
 
     package mutating func insert(_ id: EffectID, _ label: Label, _ policy: Policy) {

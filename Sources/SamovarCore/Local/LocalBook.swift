@@ -54,7 +54,7 @@ struct LocalBook<P: Program> {
         case .crowded:
             open[effect.id] = effect
             return crowded.append(effect.id)
-        case .replaces(let others): for id in others { cancel(id) }
+        case .replacing: for id in labels[label] { cancel(id) }
         case .opened: break
         }
         open[effect.id] = effect

@@ -16,6 +16,8 @@ struct AssignmentTable {
         fileprivate(set) var lease = Lease(start: 0, counter: 0)
         /// What proves that the lease was given.
         fileprivate(set) var token: UInt64 = 0
+        /// Its worker has answered, and the answer waits for its turn.
+        fileprivate(set) var isAnswered = false
         /// Nil also for the default ones.
         fileprivate var options: RunOptions?
         /// The number of its queue in `QueueMeters`, if a worker has it.
@@ -44,6 +46,7 @@ struct AssignmentTable {
             self.workerState = workerState
             self.lease = lease
             self.token = token
+            isAnswered = false
             self.options = options
             self.meter = meter
             self.attempt = attempt
@@ -124,6 +127,12 @@ struct AssignmentTable {
         let meter: Int
         /// The number of the attempt.
         let attempt: Int
+    }
+
+    /// Whoever has an effect under this lease has answered.
+    mutating func answered(_ effect: EffectID, under lease: Lease) {
+        guard let number = numbers[effect], rows[number].lease == lease, !rows[number].isWaiting else { return }
+        rows[number].isAnswered = true
     }
 
     /// Takes an effect's row from it, and the job off its worker's count; nil if it is nowhere. Inlined, or an optional `Former` is destroyed by

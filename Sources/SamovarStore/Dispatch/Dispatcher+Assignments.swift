@@ -1,4 +1,5 @@
 import SamovarCore
+import SamovarWire
 
 /// Where an effect is.
 extension Dispatcher {
@@ -33,6 +34,18 @@ extension Dispatcher {
     func isHeld(_ id: EffectID, underOtherThan lease: Lease) -> Bool {
         guard let number = places.number(of: id), !places[number].isWaiting else { return false }
         return places[number].lease != lease
+    }
+
+    /// Whether a worker can take an effect of a queue once what ends has ended. Nobody knows when a suspect does, and sources do not.
+    func mayEmpty(_ workerState: WorkerState, for queue: Queue, _ ledger: EffectLedger) -> Bool {
+        guard !workerState.isLeaving, !workerState.isIsolated, workerState.sources < workerState.slots else { return false }
+        guard workerState.sources > 0, let limit = workerState.limits[queue] else { return true }
+        return places.effects(of: workerState).count { $0.isOfSource && ledger.open[$0]?.queue == queue } < limit
+    }
+
+    /// Whether the answer of whoever has an effect waits for its turn.
+    func isAnswered(_ id: EffectID) -> Bool {
+        places.number(of: id).map { !places[$0].isWaiting && places[$0].isAnswered } ?? false
     }
 
     /// The token of a job that somebody has under this lease; nil if nobody does.

@@ -33,9 +33,7 @@ struct Dispatcher {
     private let grace: Duration
     /// About the bytes of a frame of tasks.
     private let frameBytes: Int
-    /// The attempts of an effect whose workers fell silent, and whether these had nothing else. It says little, because a network may
-    /// break; but again and again it does. A worker that comes back with its attempt and falls silent anew is not another.
-    private var losses: [EffectID: [Lease: Bool]] = [:]
+    private var losses = Losses()
     /// Who had an effect last that was taken back from its worker and is not closed. The worker may be silent and stream later, from the
     /// place that its task told, so no older attempt may move that place meanwhile. What has streamed is on record and keeps every older
     /// attempt out (`EffectLedger.streamed`); a task that was handed out is on no record.
@@ -55,7 +53,7 @@ struct Dispatcher {
     /// Whether it is offered alone: too many workers have ended while they ran it, with proof or without.
     private func isSuspect(_ effect: OpenEffect) -> Bool {
         if trustsNewcomers, effect.isUsual { return false }
-        return !effect.isSource && effect.deaths + (losses.isEmpty ? 0 : losses[effect.id]?.count ?? 0) >= suspectDeaths
+        return !effect.isSource && effect.deaths + losses.count(of: effect.id) >= suspectDeaths
     }
 
     /// Whether no effect is a suspect of which no worker has died.
@@ -64,12 +62,12 @@ struct Dispatcher {
     /// Notes that the worker of this effect's newest attempt, which was taken back from it, fell silent; returns of how many attempts one did
     /// that had nothing else.
     mutating func lose(_ id: EffectID, isIsolated: Bool) -> Int {
-        if let lease = formerLeases[id] { losses[id, default: [:]].merge([lease: isIsolated]) { $0 || $1 } }
-        return losses[id]?.values.count { $0 } ?? 0
+        if let lease = formerLeases[id] { losses.insert(lease, of: id, isIsolated: isIsolated) }
+        return losses.isolated(of: id)
     }
 
     /// An effect has failed for good: opened again, it begins anew.
-    mutating func forgetLosses(of id: EffectID) { losses[id] = nil }
+    mutating func forgetLosses(of id: EffectID) { losses.forget(id) }
 
     // MARK: Effects
 
@@ -175,7 +173,7 @@ struct Dispatcher {
     /// Forgets what was held against effects that were closed meanwhile, their delays, if they are many, and queues in which nothing waits and
     /// that nobody serves.
     mutating func forgetClosed(exceptOf ledger: EffectLedger) {
-        losses = losses.filter { ledger.open[$0.key] != nil }
+        losses.keep { ledger.open[$0] != nil }
         formerLeases.keep { ledger.isKept($0) }
         delayed.keep(ifBeyond: 2 * ledger.open.count + 1_024) { id, time in ledger.open[id]?.notBefore == time }
         let places = places
@@ -221,11 +219,13 @@ struct Dispatcher {
         let isSame = held?.lease == lease
         let former = isSame ? places.number(of: effect.id).map { (since: places[$0].since, attempt: places[$0].attempt) } : nil
         let since = former?.since ?? now
+        let isAnswered = isSame && isAnswered(effect.id)
         forget(effect.id, as: isSame ? nil : .cancelled)
         guard let place = places.insert(effect.id, since: since) else { return false }
         let meter = meters.number(of: effect.queue)
         let attempt = former?.attempt ?? record(effect, to: workerState, isClaimed: true, now: now)
         places.give(effect, at: place, to: workerState, lease: lease, token: token, meter: meter, attempt: attempt, since: since)
+        if isAnswered { places.answered(effect.id, under: lease) }
         workerState.take(of: effect.queue)
         isolate(workerState, ifSuspect: effect)
         // Of an earlier start: when it was handed out is not known any more, so its time begins now.
@@ -234,6 +234,9 @@ struct Dispatcher {
         }
         return true
     }
+
+    /// Whoever has an effect under this lease has answered: it is not overdue any more.
+    mutating func answered(_ id: EffectID, under lease: Lease) { places.answered(id, under: lease) }
 
     /// Removes a worker, to which nothing leaves any more; returns its jobs in the order in which it was given them.
     ///
@@ -321,7 +324,7 @@ struct Dispatcher {
             }
             let empty = rotation.first { worker in
                 guard let workerState = workers[worker] else { return false }
-                return workerState.isFree && hasRoom(workerState) && workerState.serves(effect.line)
+                return workerState.isFree && workerState.hasRoom && workerState.serves(effect.line)
                     && workerState.hasRoom(for: effect.queue)
             }
             if let empty = empty.flatMap({ workers[$0] }) {
@@ -351,13 +354,6 @@ struct Dispatcher {
         lines.keepToken(of: line?.queue)
     }
 
-    /// Whether a worker can take an effect of a queue once what ends has ended. Nobody knows when a suspect does, and sources do not.
-    private func mayEmpty(_ workerState: WorkerState, for queue: Queue, _ ledger: EffectLedger) -> Bool {
-        guard !workerState.isLeaving, !workerState.isIsolated, workerState.sources < workerState.slots else { return false }
-        guard workerState.sources > 0, let limit = workerState.limits[queue] else { return true }
-        return places.effects(of: workerState).count { $0.isOfSource && ledger.open[$0]?.queue == queue } < limit
-    }
-
     /// Whether a rate lets the next effect go now; if not, notes when it does.
     private mutating func isReady(_ governor: QueueGovernor?, forSuspect: Bool = false, now: Timestamp) -> Bool {
         guard let governor, let next = governor.pause(now: now, forSuspect: forSuspect) else { return true }
@@ -366,16 +362,13 @@ struct Dispatcher {
         return false
     }
 
-    private func hasRoom(_ workerState: WorkerState) -> Bool {
-        workerState.sent < workerState.credit && !workerState.isLeaving && !workerState.isIsolated
-    }
-
     /// Gives a worker what waits for it, as far as it has room; false if that is nothing.
     private mutating func fill(
         _ workerState: WorkerState, atMost limit: Int, from ledger: EffectLedger, floor: Int, _ proof: JobProof, now: Timestamp,
         _ served: inout [WorkerState]
     ) -> Bool {
         var given = 0
+        let keepsSlot = workerState.keepsSlot(now: now)
         for line in workerState.lines {
             // Most effects wait in the default queue, whose number is known.
             let meter = line.isDefault || line.count == 0 ? 0 : meters.number(of: line.queue)
@@ -387,8 +380,8 @@ struct Dispatcher {
                 }
                 continue
             }
-            while given < limit, hasRoom(workerState), workerState.hasRoom(for: line.queue),
-                let first = line.effects.value.popFirst()
+            while given < limit, workerState.hasRoom, workerState.hasRoom(for: line.queue),
+                !keepsSlot || workerState.running < workerState.slots, let first = line.effects.value.popFirst()
             {
                 guard places.isWaiting(first.effect, at: first.place) else { continue }
                 let isGiven = ledger.open.withEffect(first.effect) { effect in
@@ -406,7 +399,7 @@ struct Dispatcher {
     private mutating func next(
         of line: WaitingLine, _ governor: QueueGovernor, for workerState: WorkerState, from ledger: EffectLedger, now: Timestamp
     ) -> (effect: OpenEffect, place: Int)? {
-        guard !governor.isPaused, hasRoom(workerState), workerState.hasRoom(for: line.queue),
+        guard !governor.isPaused, workerState.hasRoom, workerState.hasRoom(for: line.queue),
             !governor.needsSlot || workerState.running < workerState.slots
         else { return nil }
         var next: OpenEffect?

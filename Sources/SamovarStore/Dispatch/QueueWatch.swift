@@ -13,11 +13,14 @@ struct QueueWatch {
     }
 
     /// A tick: looks for lines that have lasted so for a while, and tells the backlog if it is time.
+    ///
+    /// - Parameter head: nil while commits are held up, for what is told would gather at the gate.
     mutating func tick(
-        _ dispatcher: Dispatcher, _ ledger: EffectLedger, _ settings: StoreSettings, head: Int, now: Timestamp, _ out: inout Outlet
+        _ dispatcher: Dispatcher, _ ledger: EffectLedger, _ settings: StoreSettings, head: Int?, now: Timestamp,
+        _ out: inout Outlet
     ) {
         warn(dispatcher, ledger, after: settings.unservedWarning, now: now, &out)
-        guard let interval = settings.backlogInterval, now >= nextBacklog else { return }
+        guard let head, let interval = settings.backlogInterval, now >= nextBacklog else { return }
         // Ticks are never early, and may be a little late.
         nextBacklog = now + (interval - settings.tickInterval / 2)
         out.emit(.backlog(dispatcher.backlog(in: ledger, now: now)), floor: .turn(head))

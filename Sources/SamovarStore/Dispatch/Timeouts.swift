@@ -8,8 +8,10 @@ struct Timeouts {
         let effect: EffectID
         let lease: Lease
 
+        /// What was answered is in time, however long the answer waits for its turn.
         func isRunning(_ places: AssignmentTable) -> Bool {
-            places.number(of: effect).map { !places[$0].isWaiting && places[$0].lease == lease } ?? false
+            guard let number = places.number(of: effect) else { return false }
+            return places[number].lease == lease && !places[number].isWaiting && !places[number].isAnswered
         }
 
         static func < (a: Attempt, b: Attempt) -> Bool { a.lease < b.lease }

@@ -64,6 +64,17 @@ extension Dispatcher {
             self.queues.contains(line.queue) && line.needs.isSubset(of: self.capabilities)
         }
 
+        /// Whether a queue waits for a free slot, so that nothing must be read ahead of the others.
+        func keepsSlot(now: Timestamp) -> Bool {
+            self.lines.count > 1
+                && self.lines.contains { line in
+                    guard line.count > 0, let governor = line.governor, governor.needsSlot, !governor.isPaused else { return false }
+                    return governor.pause(now: now) == nil && hasRoom(for: line.queue)
+                }
+        }
+
+        var hasRoom: Bool { self.sent < self.credit && !self.isLeaving && !self.isIsolated }
+
         func hasRoom(for queue: @autoclosure () -> Queue) -> Bool {
             guard !self.limits.isEmpty, let limit = self.limits[queue()] else { return true }
             return self.held[queue(), default: 0] < limit

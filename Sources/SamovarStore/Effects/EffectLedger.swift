@@ -38,6 +38,8 @@ struct EffectLedger: Equatable, Sendable {
         let id: EffectID
         /// It has no options and no label, so no policy and no cancellation can have closed it since: nothing more has to be known of it.
         let isUsual: Bool
+        /// It was opened, or opened again, and is not one that has waited for others with its label.
+        var isNew = true
     }
 
     /// Cancelled effects that are remembered, the newest.
@@ -66,8 +68,8 @@ struct EffectLedger: Equatable, Sendable {
         if case .latest = policy { cancelDead(label) }
         switch labels.admission(of: label, policy) {
         case .opened: open(effect)
-        case .replaces(let others):
-            for other in others { cancel(other) }
+        case .replacing:
+            cancelOpen(label)
             open(effect)
         case .passedOver: break
         case .crowded:
@@ -113,7 +115,7 @@ struct EffectLedger: Equatable, Sendable {
 
     /// These need not wait for others with their label any more.
     private mutating func release(_ effects: [EffectID]) {
-        for id in effects { changes.opened.append(Opened(id: id, isUsual: false)) }
+        for id in effects { changes.opened.append(Opened(id: id, isUsual: false, isNew: false)) }
     }
 
     /// Whether an effect has to wait until others with its label are closed.
@@ -129,13 +131,21 @@ struct EffectLedger: Equatable, Sendable {
 
     /// Closes all effects with this label, the dead ones included.
     mutating func cancel(_ label: Label) {
-        for id in labels[label] { cancel(id) }
+        cancelOpen(label)
         cancelDead(label)
     }
 
+    /// All at once: to take one after the other off the list of its label takes a time that grows with the square of their number.
+    private mutating func cancelOpen(_ label: Label) {
+        for effect in labels.removeOpen(label).compactMap({ take($0) }) { noteClosed(effect) }
+    }
+
     mutating func cancel(_ id: EffectID) {
-        guard let effect = close(id) else { return }
-        changes.cancelled.append(Closed(id: id, queue: effect.queue))
+        if let effect = close(id) { noteClosed(effect) }
+    }
+
+    private mutating func noteClosed(_ effect: OpenEffect) {
+        changes.cancelled.append(Closed(id: effect.id, queue: effect.queue))
         noteCancelled(effect)
     }
 

@@ -54,6 +54,8 @@ struct EffectScheduler {
     /// Whatever made it available: one that comes to the front of its label may be running if its policy let it, and an attempt that
     /// failed may have an older lease than another worker's.
     mutating func offer(_ effect: OpenEffect, in ledger: EffectLedger, now: Timestamp) {
+        // Its deadline passed it over while an answer waited, which was none.
+        if let expiry = effect.expiry, expiry <= now { limit(effect) }
         guard !held.contains(effect.id) else { return }
         if effect.isCrowded { return overLimit.append(effect.id) }
         guard !ledger.isBlocked(effect) else { return }
@@ -116,7 +118,7 @@ struct EffectScheduler {
             // So it is with nearly all. A source may have been closed since, by what the state wanted then.
             if opened.isUsual, offer(usual: opened.id, now: now) { continue }
             guard let effect = turns.state.ledger.open[opened.id], !drop(abandoned: effect, now: now, &turns) else { continue }
-            limit(effect)
+            if opened.isNew { limit(effect) }
             offer(effect, in: turns.state.ledger, now: now)
         }
         turns.followedChanges()
@@ -403,7 +405,9 @@ struct EffectScheduler {
             guard let waiting = limits.waiting, let expiry = waitingExpiry(effect, in: ledger), expiry <= now else { return nil }
             return "no worker took it within \(waiting)"
         case .total:
-            guard let total = limits.total, let expiry = effect.expiry, expiry <= now else { return nil }
+            guard let total = limits.total, let expiry = effect.expiry, expiry <= now, !dispatcher.isAnswered(effect.id) else {
+                return nil
+            }
             return "not done within \(total)"
         }
     }
@@ -411,7 +415,9 @@ struct EffectScheduler {
     // MARK: Ticks
 
     /// Warns of queues that nobody serves, and tells how much waits.
-    mutating func tellOfQueues(in ledger: EffectLedger, head: Int, now: Timestamp, _ out: inout Outlet) {
+    ///
+    /// - Parameter head: nil while commits are held up.
+    mutating func tellOfQueues(in ledger: EffectLedger, head: Int?, now: Timestamp, _ out: inout Outlet) {
         watch.tick(dispatcher, ledger, settings, head: head, now: now, &out)
     }
 

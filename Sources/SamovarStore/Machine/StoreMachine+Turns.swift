@@ -147,7 +147,7 @@ extension StoreMachine {
         clients.limitFingerprints()
         workers.watchStreams(turns.state.ledger)
         readers.tickFeed(now: now, &turns)
-        scheduler.tellOfQueues(in: turns.state.ledger, head: head, now: now, &out)
+        scheduler.tellOfQueues(in: turns.state.ledger, head: isHeldUp ? nil : head, now: now, &out)
         // The gate may stay closed for hours, and they would gather there.
         if !isHeldUp { readers.reportWaiting(turns.state.ledger, scheduler.dispatcher, head: head, &out) }
     }

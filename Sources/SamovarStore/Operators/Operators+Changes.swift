@@ -46,19 +46,28 @@ extension Operators {
             return .failure(AdminRefusal(text: "the store is just finding out what has ended it: ask again in a moment"))
         }
         // What the program makes of each belongs to the same batch, which must not grow without a limit.
-        var count = 0
-        while count < changes.count, count == 0 || turns.canTake {
-            // What ended the store comes alone, with the next request.
-            if count > 0, !turns.mayTake(changes[count].call) { break }
-            try carryOut(changes[count], by: sender, now: now, &scheduler, &turns, &out)
-            count += 1
+        var changed: [EffectID] = []
+        for (number, change) in changes.enumerated() {
+            // What ended the store comes alone, with the next request. What the program made of those before may have been this one's end,
+            // and the next request says so.
+            if number > 0, !turns.canTake || !turns.mayTake(change.call) || !isPossible(change, turns.state) { break }
+            try carryOut(change, by: sender, now: now, &scheduler, &turns, &out)
+            if number < ids.count { changed.append(ids[number]) }
         }
         switch request.verb {
-        case "requeue": return .success(done(Array(ids.prefix(count)), "requeued", request, turns.state.ledger))
-        case "drop": return .success(done(Array(ids.prefix(count)), "dropped", request, turns.state.ledger))
+        case "requeue": return .success(done(changed, "requeued", request, turns.state.ledger))
+        case "drop": return .success(done(changed, "dropped", request, turns.state.ledger))
         default:
             let controls = turns.state.ledger.controls
             return .success(["paused": controls.shownPaused, "rules": controls.shownRules])
+        }
+    }
+
+    private func isPossible(_ change: Change, _ state: borrowing StoreState) -> Bool {
+        switch change.record {
+        case .requeued(let id): state.ledger.dead[id].map { !state.isAbandoned($0.effect) } ?? false
+        case .dropped(let id): state.ledger.isKept(id)
+        default: true
         }
     }
 

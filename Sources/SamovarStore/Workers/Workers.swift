@@ -83,49 +83,6 @@ struct Workers {
         out.send(.welcome(welcome), isProven: hello.takesProofs, to: route, floor: .turn(turns.head))
     }
 
-    /// Believes what a worker says it holds, if it can prove it.
-    private func adopt(
-        _ offer: WorkerOffer, at route: Route, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: borrowing Turns,
-        _ out: inout Outlet
-    ) throws(StopReason) -> Set<EffectID> {
-        var claimed: Set<EffectID> = []
-        for claim in offer.running {
-            guard isGenuine(claim.effect, claim.lease, claim.token, scheduler, out.identity) else {
-                out.drop("worker \(offer.id) claims a job that this store never gave", from: route)
-                continue
-            }
-            try out.requireTail(provenBy: claim.effect.turn, what: "worker \(offer.id)")
-            // An answer of a newer attempt may wait, whose worker has left: it counts as long as nobody else has the effect.
-            guard let effect = turns.state.ledger.open[claim.effect], !effect.isOver(under: claim.lease),
-                !rejectedStreams.contains(claim.lease, of: effect.id),
-                !scheduler.dispatcher.isOutdated(claim.lease, of: effect.id) || !answers.hasEnd(of: effect.id, after: claim.lease),
-                scheduler.adopt(effect, claim, by: offer.id, now: now)
-            else {
-                scheduler.cancel(claim.lease, at: route)
-                continue
-            }
-            claimed.insert(claim.effect)
-        }
-        return claimed
-    }
-
-    /// Effects that this worker holds, and whose answers by it wait for their turn. What it says once more of an earlier attempt is
-    /// no answer of the one that it holds now.
-    private func answered(by id: WorkerID, _ scheduler: EffectScheduler) -> Set<EffectID> {
-        var answered: Set<EffectID> = []
-        for result in answers.of(id) where !result.answer.isStreamed {
-            if scheduler.dispatcher.assignment(of: result.effect)?.lease == result.lease { answered.insert(result.effect) }
-        }
-        return answered
-    }
-
-    private func isGenuine(
-        _ effect: EffectID, _ lease: Lease, _ token: UInt64, _ scheduler: EffectScheduler, _ identity: StoreIdentity
-    ) -> Bool {
-        // Of a job that somebody has, the token is known.
-        token == scheduler.dispatcher.token(of: effect, under: lease) ?? identity.jobProof.token(of: effect, under: lease)
-    }
-
     /// A worker is dead, or silent and so taken for dead. Its jobs go to others at once, and what it had started is suspected.
     ///
     /// - Parameter evidence: of its death, as its supervisor saw it; nil if it is silent.
@@ -142,10 +99,11 @@ struct Workers {
             let unsent = Set(scheduler.dispatcher.unsent(of: id))
             let jobs = leave(id, as: .lost, from: worker.route, now: now, &scheduler, &turns, &out)
             // Only what it had started can have killed it, and it starts its jobs in order.
-            let started = Array(jobs.lazy.filter { !unsent.contains($0) }.prefix(slots))
+            let started = jobs.lazy.filter { !unsent.contains($0) }.prefix(slots)
+            let suspected = Set(started)
             try scheduler.ended(
-                started: started, rest: jobs.filter { !started.contains($0) }, evidence: evidence, isIsolated: isIsolated, now: now,
-                &turns, &out)
+                started: Array(started), rest: jobs.filter { !suspected.contains($0) }, evidence: evidence, isIsolated: isIsolated,
+                now: now, &turns, &out)
         } else {
             writeLeft(id, now: now, &turns)
         }
@@ -163,6 +121,17 @@ struct Workers {
         connections.forget(id)
         forget(route, now: now, &scheduler, turns, &out)
         return jobs
+    }
+
+    /// A worker goes, and nobody suspects its jobs of anything.
+    private mutating func part(
+        _ id: WorkerID, from route: Route, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
+        _ out: inout Outlet
+    ) {
+        for effect in leave(id, as: .returned, from: route, now: now, &scheduler, &turns, &out) {
+            scheduler.giveBack(effect, in: turns.state.ledger, now: now)
+        }
+        noLongerAwaited(id, now: now, &scheduler, &turns, &out)
     }
 
     private mutating func writeLeft(_ id: WorkerID, now: Timestamp, _ turns: inout Turns) {
@@ -206,10 +175,7 @@ struct Workers {
                 forget(route, now: now, &scheduler, turns, &out)
                 continue
             }
-            for effect in leave(id, as: .returned, from: route, now: now, &scheduler, &turns, &out) {
-                scheduler.giveBack(effect, in: turns.state.ledger, now: now)
-            }
-            noLongerAwaited(id, now: now, &scheduler, &turns, &out)
+            part(id, from: route, now: now, &scheduler, &turns, &out)
         }
     }
 
@@ -239,22 +205,18 @@ struct Workers {
         case .result(let results, let credit):
             scheduler.dispatcher.heard(id, credit: credit, now: now)
             guard let worker = scheduler.dispatcher.workers[id] else { return }
-            try receive(results, of: worker, scheduler, &out)
+            try receive(results, of: worker, &scheduler, &out)
         case .progress(let reports):
             scheduler.dispatcher.heard(id, credit: nil, now: now)
             for report in reports { scheduler.dispatcher.note(report, of: id) }
         case .drain: scheduler.dispatcher.setLeaving(id)
-        case .goodbye:
-            for effect in leave(id, as: .returned, from: route, now: now, &scheduler, &turns, &out) {
-                scheduler.giveBack(effect, in: turns.state.ledger, now: now)
-            }
-            noLongerAwaited(id, now: now, &scheduler, &turns, &out)
+        case .goodbye: part(id, from: route, now: now, &scheduler, &turns, &out)
         default: out.misuse("\(frame.kind) is not for workers to send", route)
         }
     }
 
     private mutating func receive(
-        _ results: JobResults, of worker: Dispatcher.WorkerState, _ scheduler: EffectScheduler, _ out: inout Outlet
+        _ results: JobResults, of worker: Dispatcher.WorkerState, _ scheduler: inout EffectScheduler, _ out: inout Outlet
     ) throws(StopReason) {
         var invalid: Set<Int> = []
         for (number, row) in results.rows.enumerated() {
@@ -266,6 +228,7 @@ struct Workers {
                 invalid.insert(number)
             } else {
                 try out.requireTail(provenBy: row.effect.turn, what: "worker \(worker.id)")
+                if results.index(of: row) == 0 { scheduler.dispatcher.answered(row.effect, under: row.lease) }
             }
         }
         let valid = invalid.isEmpty ? results : JobResults(results.indices.filter { !invalid.contains($0) }.map { results[$0] })

@@ -54,6 +54,22 @@ import Testing
         #expect(expired == [2, 1, 3] && dispatcher.nextExpiry == nil)
     }
 
+    @Test func `What is read ahead takes no slot from a queue that is given free ones only`() {
+        var hall = DispatchHall()
+        hall.rule("a", QueueRules(shares: .init([:])))
+        hall.join(1, slots: 2, credit: 4, ["a", "b"])
+        for _ in 0..<9 { hall.order(RunOptions(queue: "b")) }
+        #expect(hall.assign() == 4)
+        let waiting = hall.order(RunOptions(queue: "a"))
+        for credit in 5...7 {
+            if let job = hall.jobs(of: 1).first { hall.end(job) }
+            hall.dispatcher.heard(workerID(1), credit: credit, now: at(0))
+            hall.assign()
+        }
+        #expect(hall.isRunning(waiting))
+        #expect(hall.jobs(of: 1).count == 4, "and then it is read ahead again")
+    }
+
     @Test func `While one worker has a suspect, another is kept free for the next`() {
         var hall = DispatchHall()
         hall.join(1)

@@ -180,7 +180,7 @@ enum Workshop<E: Edition>: Program {
             return what == chainOfNine ? .then(.chain(9)) : .none
         case .finished(let what):
             state.done.append(what)
-            return .none
+            return what.hasPrefix(rivalry) ? .drop(Label("rivals")) : .none
         }
     }
 
@@ -232,6 +232,8 @@ enum Workshop<E: Edition>: Program {
 
     /// Told of jobs, queues and labels whose name begins so.
     static var curiosity: String { "curious" }
+    /// Told of such a job, it drops what is dead of the label “rivals”.
+    static var rivalry: String { "curious rival" }
 
     static func operated(_ action: OperatorAction<Self>) -> Message? {
         let (verb, name): (String, String) =

@@ -144,6 +144,56 @@ import Testing
         #expect(rig.machine.turns.state.ledger.open.isEmpty, "each attempt was its last")
     }
 
+    @Test func `What was answered in time is in time, however long the answer waits for its turn`() throws {
+        var settings = StoreSettings()
+        settings.turnsPerRound = 4
+        let rig = try Self.rig(settings, slots: 50, credit: 50)
+        rig.deliver(inputs([.order((0..<50).map { job("\($0)", timeout: 3) })]), from: client(1))
+        rig.round()
+        let tasks = rig.takeTasks(worker(1))
+        rig.deliver(.result(JobResults(tasks.map { $0.answered($0.name) }), credit: 50), from: worker(1))
+        rig.now = rig.now + .seconds(60)
+        rig.deliver(.ping(50), from: worker(1))
+        rig.round()
+        #expect(try rig.state().done == tasks.map(\.name))
+    }
+
+    @Test func `It is in time also if its worker says once more that it has the job`() throws {
+        let rig = try Self.rig(slots: 50, credit: 50)
+        rig.deliver(inputs([.order((0..<9).map { job("\($0)", timeout: 3) })]), from: client(1))
+        rig.round()
+        let tasks = rig.takeTasks(worker(1))
+        rig.deliver(.result(JobResults(tasks.map { $0.answered($0.name) }), credit: 50), from: worker(1))
+        let claims = tasks.map { JobClaim(effect: $0.effect, lease: $0.lease, token: $0.token) }
+        rig.now = rig.now + .seconds(60)
+        let offer = WorkerOffer(id: workerID(1), slots: 50, queues: [.default], running: claims)
+        rig.deliver(.hello(Hello(role: .worker(offer), schema: shop, epoch: 2)), from: worker(1))
+        rig.round()
+        #expect(try rig.state().done == tasks.map(\.name))
+    }
+
+    @Test func `So it is with the time of all attempts, unless the answer is a failure`() throws {
+        var settings = StoreSettings()
+        settings.turnsPerRound = 1
+        let rig = try Self.rig(settings, slots: 50, credit: 50)
+        let jobs = ["a", "b", "c"].map { name in
+            var job = job(name, attempts: 9)
+            job.total = 3
+            return job
+        }
+        rig.deliver(inputs([.order(jobs)]), from: client(1))
+        rig.round()
+        let tasks = rig.takeTasks(worker(1))
+        let answers = [tasks[0].answered("a"), tasks[1].failed(), tasks[2].answered("c")]
+        rig.deliver(.result(JobResults(answers), credit: 50), from: worker(1))
+        rig.now = rig.now + .seconds(60)
+        rig.deliver(.ping(50), from: worker(1))
+        rig.round()
+        let done = try rig.state().done
+        #expect(done.count == 3 && done.contains("a") && done.contains("c"), "\(done)")
+        #expect(done.contains { $0.hasPrefix("b timed out") }, "\(done)")
+    }
+
     @Test func `A mass timeout waits while the journal stalls`() throws {
         var settings = StoreSettings()
         settings.batchTurns = 20

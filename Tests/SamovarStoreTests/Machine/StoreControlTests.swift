@@ -318,6 +318,20 @@ import Testing
         #expect(try Self.rig().backlogs.isEmpty)
     }
 
+    @Test func `While the disk is full no backlogs gather`() throws {
+        let rig = try StoreWorkerTests.rig(slots: 1, credit: 1) { $0.backlogInterval = .seconds(1) }
+        rig.order(Self.job("a", id: nil))
+        rig.commits = false
+        rig.order(Self.job("b", id: nil), sequence: 2)
+        rig.machine.journalIsFull(true, now: rig.now)
+        let before = rig.backlogs.count
+        for _ in 1...7 { rig.tick(.seconds(1)) }
+        rig.machine.journalIsFull(false, now: rig.now)
+        rig.commits = true
+        rig.round()
+        #expect(rig.backlogs.count <= before + 1)
+    }
+
     // MARK: Operators
 
     @Test func `The program is told what an operator did, in the batch in which it was done`() throws {
@@ -388,6 +402,19 @@ import Testing
         }
         #expect(done.reduce(0, +) == 3 && done.count > 1 && done.allSatisfy { $0 > 0 }, "\(done)")
         #expect(try rig.state().done.count == 3)
+    }
+
+    @Test func `Of many, what the program has dropped meanwhile is passed over`() throws {
+        let rig = try StoreWorkerTests.rig(slots: 9, credit: 9)
+        let rivals = ["curious rival a", "b", "c"].map { Self.job($0, id: "rivals", silently: true) }
+        rig.deliver(inputs([.order(rivals)]), from: client(1))
+        rig.round()
+        let failed = rig.takeTasks(worker(1)).map { $0.result(.failed(.threw, "no", permanent: true)) }
+        rig.exchange(.result(JobResults(failed), credit: 9), from: worker(1))
+        let first = try #require(rig.durable.ledger.dead.keys.min())
+        #expect(rig.ask("requeue", ["all": true])?.value["requeued"] == .array([.string("\(first)")]))
+        #expect(rig.durable.ledger.dead.isEmpty && rig.durable.ledger.open.keys.sorted() == [first])
+        #expect(try rig.state().done == ["curious rival a requeued \(first)"])
     }
 
     @Test func `An operator who drops an open effect takes it from its worker`() throws {
