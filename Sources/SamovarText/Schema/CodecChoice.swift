@@ -96,6 +96,7 @@ struct CodecChoice {
     private mutating func objection(toCases cases: [String: [String: Shape.Place]], of name: String) -> String? {
         for (key, values) in cases.sorted(by: { $0.key < $1.key }) {
             guard isIdentifier(key) else { return "\(key) is not the name of a case" }
+            if let objection = objection(toLengthOf: key) { return objection }
             guard values.count <= Self.mostValues else { return "\(key) has more than \(Self.mostValues) values" }
             if let objection = objection(toKeys: values) { return objection }
         }
@@ -105,10 +106,14 @@ struct CodecChoice {
     private mutating func objection(toKeys fields: [String: Shape.Place]) -> String? {
         for (key, place) in fields.sorted(by: { $0.key < $1.key }) {
             guard isIdentifier(key) else { return "\(key) is no name of Swift" }
-            guard key.utf8.count <= Self.longestKey else { return "\(key) has more than \(Self.longestKey) bytes" }
+            if let objection = objection(toLengthOf: key) { return objection }
             if let objection = objection(toPlace: place) { return "\(key): \(objection)" }
         }
         return nil
+    }
+
+    private func objection(toLengthOf key: String) -> String? {
+        key.utf8.count <= Self.longestKey ? nil : "\(key) has more than \(Self.longestKey) bytes"
     }
 
     private mutating func objection(toPlace place: Shape.Place) -> String? {

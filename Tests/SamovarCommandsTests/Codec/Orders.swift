@@ -55,6 +55,7 @@ enum Orders: Program {
         var text: Text
         var twice: Twice
         var long: Long
+        var longCase: LongCase
         var object: Object
         var odd: Odd
         var trimmed: Trimmed
@@ -167,6 +168,7 @@ enum Orders: Program {
     }
 
     struct Long: Portable { var aNameOfMoreThanThirtyOneBytesIsTooLong = 1 }
+    enum LongCase: Portable { case aNameOfMoreThanThirtyOneBytesIsTooLong(Int), short }
 
     final class Object: Portable {
         let number: Int
@@ -184,7 +186,7 @@ enum Orders: Program {
     static func view(_ state: State) -> ViewState {
         ViewState(
             percent: Percent(value: 1), renamed: Renamed(), tree: .leaf, fixed: Fixed(), box: Box(content: 1), bySize: BySize(),
-            text: Text(), twice: Twice(), long: Long(), object: Object(number: 1), odd: Odd(),
+            text: Text(), twice: Twice(), long: Long(), longCase: .short, object: Object(number: 1), odd: Odd(),
             trimmed: Trimmed(rawValue: ""),
             swapped: .one(1), crossed: Crossed(), crossing: .pair(from: .small, to: .large),
             described: .on, lone: .pair(from: .small), unnamed: .named("a"), labelled: .off)
