@@ -10,9 +10,7 @@ package struct KeysFolder: ~Copyable {
     package let path: String
     private let lock: CInt
     private var text: KeyTableText
-    private var server: KeyFile
-    /// While the key of the store is renewed.
-    private var otherServer: KeyFile?
+    private var own: ServerKeys
     /// Whether it was made just now.
     package let isNew: Bool
 
@@ -29,24 +27,19 @@ package struct KeysFolder: ~Copyable {
         let lock = try Self.lock(path, wait)
         do throws(KeyFileError) {
             let isNew = try Self.prepare(path, mayMake: mayMake)
-            let server = try KeyFile(StoreKeys.serverFile(in: path))
-            let other = StoreKeys.otherServerFile(in: path)
-            let otherServer = PrivateFile.exists(other) ? try KeyFile(other) : nil
-            self.init(path, lock, try StoreKeys.table(in: path), server, otherServer, isNew: isNew)
+            let own = try ServerKeys(in: path)
+            self.init(path, lock, try StoreKeys.table(in: path), own, isNew: isNew)
         } catch {
             close(lock)
             throw error
         }
     }
 
-    private init(
-        _ path: String, _ lock: CInt, _ text: KeyTableText, _ server: KeyFile, _ otherServer: KeyFile?, isNew: Bool
-    ) {
+    private init(_ path: String, _ lock: CInt, _ text: KeyTableText, _ own: ServerKeys, isNew: Bool) {
         self.path = path
         self.lock = lock
         self.text = text
-        self.server = server
-        self.otherServer = otherServer
+        self.own = own
         self.isNew = isNew
     }
 
@@ -55,7 +48,7 @@ package struct KeysFolder: ~Copyable {
     package var table: KeyTable { text.table }
 
     /// Every public key that the store may have, the present one first.
-    package var servers: [CurvePublicKey] { [server.pair.publicKey] + (otherServer.map { [$0.pair.publicKey] } ?? []) }
+    package var servers: [CurvePublicKey] { own.publicKeys }
 
     // MARK: Keys of peers
 
@@ -69,23 +62,28 @@ package struct KeysFolder: ~Copyable {
             throw KeyFileError("“\(name)” is what the store calls its own key", .request)
         }
         guard keys(of: name).isEmpty else { throw KeyFileError("\(name) has a key: renew it, or revoke it first", .request) }
-        return try add(name, to: file, mayReplace: false, draft)
+        return try add(name, to: file, draft) { new throws(KeyFileError) in try new.write(to: file, mayReplace: false) }
     }
 
     /// Makes another key for a name, which stands beside the present one until ``finish(_:)``. Its file takes the place of the former one.
     package mutating func renew(_ name: KeyName, notAfter: Timestamp?, to file: String) throws(KeyFileError) -> Key {
         let keys = keys(of: name)
         guard let present = keys.first else { throw KeyFileError("there is no key of the name \(name)", .request) }
-        guard keys.count == 1 else { throw KeyFileError("\(name) is being renewed: finish that first, with --finish", .request) }
+        if keys.count > 1, let new = keys.last?.fingerprint {
+            // A crash, or somebody who has lost the file, may have left a key that is of no use to anybody.
+            let way = "finish that first, with --finish; or if nobody has the new key, take it away with `keys revoke \(new)`"
+            throw KeyFileError("\(name) is being renewed: \(way)", .request)
+        }
         let isItsFile = PrivateFile.exists(file)
         if isItsFile, try KeyFile(file).fingerprint != present.fingerprint {
             throw KeyFileError("\(file) is another key than that of \(name), and stays", .request)
         }
-        return try add(name, to: file, mayReplace: isItsFile) { fingerprint in
+        let draft = { fingerprint in
             Key(
                 name, fingerprint, roles: present.roles, queues: present.queues, inputs: present.inputs,
                 notAfter: notAfter ?? present.notAfter, limits: present.limits)
         }
+        return try add(name, to: file, draft) { new throws(KeyFileError) in try new.write(to: file, mayReplace: isItsFile) }
     }
 
     /// Takes the former key of a name away, once its holder has the new one.
@@ -115,17 +113,20 @@ package struct KeysFolder: ~Copyable {
     private func keys(of name: KeyName) -> [Key] { table.keys.filter { $0.name == name } }
 
     /// The table knows it first: a crash leaves a key that nobody has, and none that was given out and is refused.
-    private mutating func add(
-        _ name: KeyName, to file: String, mayReplace: Bool, _ draft: (Fingerprint) -> Key
+    ///
+    /// - Parameter write: writes the file, and throws if it may not be on disk.
+    mutating func add(
+        _ name: KeyName, to file: String, _ draft: (Fingerprint) -> Key, _ write: (KeyFile) throws(KeyFileError) -> Void
     ) throws(KeyFileError) -> Key {
         let new = KeyFile(name, try Self.newPair(), servers: servers)
         let key = draft(new.fingerprint)
         let former = text
         try change { text throws(KeyTableError) in try text.add(key) }
         do throws(KeyFileError) {
-            try new.write(to: file, mayReplace: mayReplace)
+            try write(new)
         } catch {
-            try change { $0 = former }
+            // The file may be in its place, and only the folder's sync have failed. One that cannot be read is of no use.
+            if (try? KeyFile(file))?.fingerprint != key.fingerprint { try change { $0 = former } }
             throw error
         }
         return key
@@ -152,35 +153,35 @@ package struct KeysFolder: ~Copyable {
 
     /// Makes the key that the store shall have next. Files of peers list it from now on.
     package mutating func makeServerKey() throws(KeyFileError) -> Fingerprint {
-        guard otherServer == nil else {
+        guard own.other == nil else {
             throw KeyFileError("the store's key is being renewed: switch, or finish that first", .request)
         }
-        let file = KeyFile(server.name, try Self.newPair(), servers: [])
+        let file = KeyFile(own.present.name, try Self.newPair(), servers: [])
         try file.write(to: StoreKeys.otherServerFile(in: path), mayReplace: false)
-        otherServer = file
+        own.other = file
         return file.fingerprint
     }
 
     /// Makes the other key that of the store, and the present one the other. Doing it again takes it back.
     package mutating func switchServerKey() throws(KeyFileError) -> Fingerprint {
-        guard let other = otherServer else { throw KeyFileError("the store has one key: make the next one first", .request) }
+        guard let other = own.other else { throw KeyFileError("the store has one key: make the next one first", .request) }
         let (file, otherFile) = (StoreKeys.serverFile(in: path), StoreKeys.otherServerFile(in: path))
         // The store finds a key at each moment; a crash on the way is made good by whoever opens the folder next.
         guard link(file, Self.formerFile(in: path)) == 0, rename(otherFile, file) == 0 else {
             throw .system(file, "cannot be replaced")
         }
         try Self.finishSwitch(path)
-        (server, otherServer) = (other, server)
-        return server.fingerprint
+        (own.present, own.other) = (other, own.present)
+        return other.fingerprint
     }
 
     /// Removes the other key, once nobody needs it: every peer has the present one in its file.
     package mutating func finishServerKey() throws(KeyFileError) -> Fingerprint {
-        guard let other = otherServer else { throw KeyFileError("the store has one key: there is nothing to finish", .request) }
+        guard let other = own.other else { throw KeyFileError("the store has one key: there is nothing to finish", .request) }
         let file = StoreKeys.otherServerFile(in: path)
         guard unlink(file) == 0 else { throw .system(file, "cannot be removed") }
         try PrivateFile.syncFolder(of: file)
-        otherServer = nil
+        own.other = nil
         return other.fingerprint
     }
 

@@ -11,8 +11,8 @@ package import ZeroMQ
 /// | `table` | the keys of peers, without their secrets; see ``KeyTableText`` |
 package struct StoreKeys: Sendable {
     package let server: CurveKeyPair
-    /// While the key of the store is renewed, the public half of the other one.
-    package let otherServer: CurvePublicKey?
+    /// Every public key that the store may have, the present one first.
+    package let servers: [CurvePublicKey]
     package let table: KeyTable
 
     static let serverName = "server"
@@ -28,16 +28,13 @@ package struct StoreKeys: Sendable {
     package init(folder: String) throws(KeyFileError) {
         try SecretText.requireName(folder)
         try PrivateFile.requirePrivateFolder(folder)
-        server = try KeyFile(Self.serverFile(in: folder)).pair
-        let other = Self.otherServerFile(in: folder)
-        otherServer = try PrivateFile.exists(other) ? KeyFile(other).pair.publicKey : nil
+        let own = try ServerKeys(in: folder)
+        server = own.present.pair
+        servers = own.publicKeys
         table = try Self.table(in: folder).table
     }
 
-    /// Every public key that the store may have, the present one first.
-    package var servers: [CurvePublicKey] { [server.publicKey] + (otherServer.map { [$0] } ?? []) }
-
-    /// The same for people: what they are called, and what stands in files.
+    /// Its public keys for people: what they are called, and what stands in files.
     package var serverTexts: [(fingerprint: Fingerprint, text: String)] { servers.map { (Fingerprint(of: $0), $0.z85) } }
 
     static func table(in folder: String) throws(KeyFileError) -> KeyTableText {
@@ -51,4 +48,39 @@ package struct StoreKeys: Sendable {
             }
         }
     }
+}
+
+/// The key of a store, and while that is renewed the other one.
+struct ServerKeys: Sendable {
+    var present: KeyFile
+    var other: KeyFile?
+
+    /// - Parameter read: reads a file of a key.
+    init(
+        in folder: String,
+        read: (String) throws(KeyFileError) -> KeyFile = { path throws(KeyFileError) in try KeyFile(path) }
+    ) throws(KeyFileError) {
+        do throws(KeyFileError) {
+            self = try Self.once(in: folder, read)
+        } catch {
+            // Meanwhile a switch may have taken the other one from its place for a moment, or the end of a renewal for good.
+            self = try Self.once(in: folder, read)
+        }
+    }
+
+    private init(_ present: KeyFile, other: KeyFile?) {
+        self.present = present
+        self.other = other
+    }
+
+    private static func once(
+        in folder: String, _ read: (String) throws(KeyFileError) -> KeyFile
+    ) throws(KeyFileError) -> ServerKeys {
+        let other = StoreKeys.otherServerFile(in: folder)
+        return ServerKeys(
+            try read(StoreKeys.serverFile(in: folder)), other: PrivateFile.exists(other) ? try read(other) : nil)
+    }
+
+    /// Every public key that the store may have, the present one first.
+    var publicKeys: [CurvePublicKey] { [present.pair.publicKey] + (other.map { [$0.pair.publicKey] } ?? []) }
 }

@@ -93,6 +93,39 @@ struct KeysFolderTests {
         #expect(try StoreKeys(folder: keys.path).table.keys == [new])
     }
 
+    @Test func `A key whose file is in its place stays in the table, whatever failed then`() throws {
+        let folder = try PrivateFolder()
+        var keys = try KeysFolder(folder.path + "/keys", mayMake: true)
+        let file = folder.path + "/keys/shop.key"
+        let former = try issue("shop", in: &keys)
+        let (name, failure) = (try name("shop"), KeyFileError("no", .inputOutput))
+        let draft = { fingerprint in Key(name, fingerprint, roles: [.client]) }
+        #expect(throws: failure) { try keys.add(name, to: file, draft) { _ throws(KeyFileError) in throw failure } }
+        #expect(keys.table.keys == [former])
+        #expect(throws: failure) {
+            try keys.add(name, to: file, draft) { new throws(KeyFileError) in
+                try new.write(to: file, mayReplace: true)
+                throw failure
+            }
+        }
+        let written = try KeyFile.ofPeer(file).fingerprint
+        #expect(try StoreKeys(folder: keys.path).table.keys.map(\.fingerprint) == [former.fingerprint, written])
+    }
+
+    @Test func `A renewal that was cut off before its file was written can be begun anew`() throws {
+        let folder = try PrivateFolder()
+        var keys = try KeysFolder(folder.path + "/keys", mayMake: true)
+        let file = folder.path + "/keys/shop.key"
+        let former = try issue("shop", in: &keys)
+        let name = try name("shop")
+        let lost = try keys.add(name, to: file, { Key(name, $0, roles: [.client]) }) { _ in }
+        let error = #expect(throws: KeyFileError.self) { try keys.renew(name, notAfter: nil, to: file) }
+        #expect(error?.description.contains("`keys revoke \(lost.fingerprint)`") == true)
+        #expect(try keys.revoke("\(lost.fingerprint)") == [lost])
+        let new = try keys.renew(name, notAfter: nil, to: file)
+        #expect(keys.table.keys == [former, new])
+    }
+
     @Test func `A renewed key does not take the place of another file`() throws {
         let folder = try PrivateFolder()
         var keys = try KeysFolder(folder.path + "/keys", mayMake: true)

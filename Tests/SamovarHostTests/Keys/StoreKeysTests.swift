@@ -34,6 +34,18 @@ struct StoreKeysTests {
         #expect(keys.servers == [server.pair.publicKey, other.pair.publicKey])
     }
 
+    @Test func `A key that goes while it is read has gone`() throws {
+        let folder = try PrivateFolder()
+        let (present, other) = (folder.path + "/server.key", folder.path + "/server.next.key")
+        for file in [present, other] { try key("server").write(to: file, mayReplace: false) }
+        let server = try KeyFile(present).fingerprint
+        let keys = try ServerKeys(in: folder.path) { file throws(KeyFileError) in
+            if file == other { unlink(file) }
+            return try KeyFile(file)
+        }
+        #expect(keys.present.fingerprint == server && keys.other == nil)
+    }
+
     @Test func `What is wrong in one of the files is told of that file`() throws {
         let folder = try PrivateFolder()
         #expect(objection(folder)?.contains("/server.key cannot be opened") == true)
