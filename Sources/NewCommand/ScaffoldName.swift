@@ -31,6 +31,10 @@ struct ScaffoldName: Equatable, Sendable {
             throw CommandFailure(
                 .usage, "\(shown) would make the type \(type), which means something else already: take another name")
         }
+        // SwiftPM takes both for one package.
+        guard name.lowercased() != "samovar" else {
+            throw CommandFailure(.usage, "\(shown) is the package that every program depends on: take another name")
+        }
         package = name
         self.type = type
     }

@@ -91,6 +91,7 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
                 == "\"program\" would make the type Program, which means something else already: take another name")
         #expect(error?.code == .usage)
         #expect(throws: CommandFailure.self, "a type of SamovarTesting, which the tests use") { try ScaffoldName("test-store") }
+        #expect(throws: CommandFailure.self, "the package itself") { try ScaffoldName("SAMOVAR") }
         #expect(throws: CommandFailure.self) { try ScaffoldName(String(repeating: "a", count: 51)) }
     }
 }
