@@ -33,6 +33,8 @@ struct Outlet {
     private(set) var shown: TurnView?
     /// Messages on our sockets that were not well-formed frames of a known peer.
     private(set) var droppedFrames = 0
+    /// Those that no peer sends in good faith, whatever it has missed.
+    private(set) var misused = 0
     /// Greetings with a turn beyond the journal that were not proven.
     private(set) var unprovenWitnesses = 0
     /// Greetings that knew of a later start than this one.
@@ -179,8 +181,10 @@ struct Outlet {
         }
     }
 
-    mutating func misuse(_ what: String, _ route: Route) {
+    /// - Parameter isNoise: false for what a peer may send in good faith, as one does that has missed something.
+    mutating func misuse(_ what: String, _ route: Route, isNoise: Bool = true) {
         drop(what, from: route)
+        if isNoise { misused += 1 }
         send(.error(PeerError(.misuse, what)), to: route, floor: .none)
     }
 

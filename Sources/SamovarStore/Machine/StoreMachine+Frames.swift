@@ -23,6 +23,7 @@ extension StoreMachine {
             if error.code == .keyRefused { out.close(route, error) } else { out.send(.error(error), to: route, floor: .none) }
             return error.code == .retryLater ? () : noise(of: identity, now: now)
         }
+        let misused = out.misused
         do throws(StopReason) {
             switch route.listener {
             case .front: try receivedAtFront(envelope, from: route, by: identity, now: now)
@@ -32,6 +33,7 @@ extension StoreMachine {
         } catch {
             stop(error, now: now)
         }
+        if out.misused > misused { noise(of: identity, now: now) }
     }
 
     /// A message that the socket itself found to be no frame of ours: too many parts, say.

@@ -116,7 +116,7 @@ struct Readers {
     // MARK: Pages
 
     mutating func ask(outputsAfter place: EffectID, waits: Bool, for route: Route, _ turns: borrowing Turns, _ out: inout Outlet) {
-        guard place.turn <= turns.head else { return out.misuse("there is no turn \(place.turn) yet", route) }
+        guard place.turn <= turns.head else { return out.misuse("there is no turn \(place.turn) yet", route, isNoise: false) }
         let isThere = turns.state.outputs.last.map { $0 > place } ?? false
         if isThere ? !isHeldUp(turns, out.durable) : !waits { return sendOutputs(after: place, to: route, turns, &out) }
         wait(for: .outputs(after: place), route, &out)
@@ -135,7 +135,7 @@ struct Readers {
     }
 
     mutating func ask(viewsAfter turn: Int, for route: Route, now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) {
-        guard turn <= turns.head else { return out.misuse("there is no turn \(turn) yet", route) }
+        guard turn <= turns.head else { return out.misuse("there is no turn \(turn) yet", route, isNoise: false) }
         guard feed.hasRoom(for: route, limit: settings.feedReaders) else { return out.refuse(route, "too many read every view") }
         guard views.off == nil else { return sendView(to: route, &turns, &out) }
         feed.join(route, head: turns.head, now: now)
@@ -167,7 +167,7 @@ struct Readers {
     // MARK: Settling
 
     mutating func settle(_ turn: Int, for route: Route, _ turns: borrowing Turns, _ out: inout Outlet) {
-        guard turn > 0, turn <= turns.head else { return out.misuse("there is no turn \(turn) yet", route) }
+        guard turn > 0, turn <= turns.head else { return out.misuse("there is no turn \(turn) yet", route, isNoise: false) }
         if turns.state.ledger.isSettled(turn), !isHeldUp(turns, out.durable) {
             return sendSettled(turn, to: [route], turns, &out)
         }

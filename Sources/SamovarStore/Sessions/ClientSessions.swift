@@ -306,7 +306,7 @@ struct ClientSessions {
                 }
                 if client.inbox.last?.endsSession ?? false {
                     let text = "input \(submission.sequence) comes after one that ends the session and has no outcome yet"
-                    return out.misuse(text, route)
+                    return out.misuse(text, route, isNoise: false)
                 }
                 if let closing { return out.refuse(route, "the store is about to stop", wait: closing) }
                 if let reason = reasonToRefuse(submission, credit: credit, turns) {

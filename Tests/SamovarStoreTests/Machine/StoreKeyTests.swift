@@ -317,6 +317,29 @@ import Testing
         #expect(rig.greetClient(1, by: by(1), epoch: 2).isWelcome)
     }
 
+    @Test func `Frames that are not for their sender or their listener are noise of its key`() throws {
+        let rig = try Rig.with(key(1, "odd", .client, .worker, .operator))
+        _ = rig.greetClient(1, by: by(1))
+        _ = rig.greetWorker(1, by: by(1))
+        let odd: [(Frame, Route)] = [
+            (.pong(1), remoteClient(1)), (.viewRequest(instance: "other", atLeast: 0), remoteClient(1)),
+            (.settled(turn: 1, dead: []), remoteWorker(1)), (.ping(1), remoteAdmin),
+        ]
+        for number in 0..<11 {
+            let (frame, route) = odd[number % odd.count]
+            #expect(rig.exchange(frame, from: route, by: by(1)).errors == [.misuse])
+        }
+        #expect(rig.takeNotes().count { $0.hasPrefix("the key odd sends what is refused") } == 1)
+        #expect(rig.exchange(inputs([.add(1)]), from: remoteClient(1), by: by(1)).isEmpty)
+    }
+
+    @Test func `Who asks for turns that are not there makes no noise: it may know them from a journal that was lost`() throws {
+        let rig = try Rig.with(key(1, "late", .client))
+        _ = rig.greetClient(1, by: by(1))
+        for _ in 0..<20 { #expect(rig.exchange(.settle(turn: 99), from: remoteClient(1), by: by(1)).errors == [.misuse]) }
+        #expect(rig.exchange(inputs([.add(1)]), from: remoteClient(1), by: by(1)).verdicts == [.applied])
+    }
+
     @Test func `Views cost their bytes, and who has asked for too many waits`() throws {
         var limits = Key.Limits()
         limits.viewBytes = 10
