@@ -10,8 +10,9 @@
 /// ```
 ///
 /// For command-line tools, games, benchmarks and first steps. It is the engine of the real store: turns, groups with their
-/// follow-ups, labels, policies, pauses and group limits are the same. What needs time or a second process is the caller's: it runs the
-/// effects that it takes with ``JournalingLocalStore/takeEffects()``, retries and delays them as it likes, moves the clock with
+/// follow-ups, labels, policies, pauses, and the limits of turns and effects in a group are the same. Nothing is encoded, so no
+/// bytes are limited. What needs time or a second process is the caller's: it runs the effects that it takes with
+/// ``JournalingLocalStore/takeEffects()``, retries and delays them as it likes, moves the clock with
 /// ``JournalingLocalStore/advance(to:)``, and fires the timers of `subscriptions`. For tests there is `TestStore`, which does all of
 /// this as a running system would. No effect is kept dead here: `requeue` and `drop` find none.
 ///
@@ -44,7 +45,8 @@ public struct JournalingLocalStore<P: Program, Journal: TurnJournal>: ~Copyable 
     ///   - now: the time of the first turns, until `advance(to:)`; the core has no clock.
     ///   - secret: keys `turn.random` and `turn.uuid`; with the same one, and the same inputs at the same times, everything is the
     ///     same again.
-    /// - Throws: what `start` throws; `LocalStoreError` if its follow-ups pass a limit.
+    /// - Throws: what `start` throws; `LocalStoreError` if its follow-ups pass a limit. Effects for which there is no room fail after it;
+    ///   if they lead to too many turns, the first `send` throws that.
     public init(
         _ program: P.Type = P.self, seed: P.Seed, journal: Journal, now: Timestamp = Timestamp(microseconds: 0),
         secret: Secret = Secret(high: 0, low: 0), settings: LocalStoreSettings = LocalStoreSettings()
