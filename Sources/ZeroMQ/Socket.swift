@@ -208,8 +208,9 @@ public struct MultipartMessage: Sendable {
 
     fileprivate init(upTo limit: Int) { frames.reserveCapacity(limit) }
 
-    fileprivate mutating func append(_ frame: [UInt8], limit: Int) {
-        if frames.count < limit { frames.append(frame) } else { droppedFrames += 1 }
+    /// What is thrown away is not copied.
+    fileprivate mutating func append(_ frame: inout ReceivedFrame, limit: Int) {
+        if frames.count < limit { frames.append(frame.bytes) } else { droppedFrames += 1 }
     }
 }
 
@@ -226,13 +227,13 @@ extension Socket {
         var frame = ReceivedFrame()
         guard try frame.receive(from: socket) else { return nil }
         var message = MultipartMessage(upTo: limit)
-        message.append(frame.bytes, limit: limit)
+        message.append(&frame, limit: limit)
         while frame.hasMore {
             // libzmq hands messages over whole.
             guard try frame.receive(from: socket) else { throw ZeroMQError(errno: EPROTO, operation: "receive") }
             // The routing id, which comes first, does not always tell who it is.
             if isAuthenticated, message.frames.count == 1 { message.userID = userID(of: &frame) }
-            message.append(frame.bytes, limit: limit)
+            message.append(&frame, limit: limit)
         }
         return message
     }
