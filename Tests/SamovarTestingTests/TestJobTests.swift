@@ -78,6 +78,34 @@ import Testing
             .expect(.unhandled("no handler of this worker takes unknown from queue mail"))
     }
 
+    /// Its answer writes an integer for a float.
+    enum Scale: OpenProgram {
+        struct State: Portable {}
+        struct Message: Portable {
+            var kilos: Double
+            enum CodingKeys: CodingKey { case kilos }
+
+            init(kilos: Double) { self.kilos = kilos }
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: CodingKeys.self)
+                try container.encode(Int(kilos), forKey: .kilos)
+            }
+        }
+        enum Effect: Portable { case weigh }
+
+        static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Scale> { .state(State()) }
+        static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Scale> { .none }
+        static func failed(_ effect: Effect, _ failure: Failure) -> Message? { nil }
+    }
+
+    @Test func `An answer is read as leniently as a store reads it`() async throws {
+        let worker = Worker<Scale> { _, job in
+            try job.send(Scale.Message(kilos: 1))
+            return Scale.Message(kilos: 2)
+        }
+        try await TestJob(Scale.self, .weigh).run(worker).expect(.returned(.init(kilos: 2)), sent: [.init(kilos: 1)])
+    }
+
     @Test func `An answer that is too large for a store is unhandled, whether it was sent or returned`() async throws {
         let small = String(repeating: "m", count: 3 << 20)
         let fits = try await TestJob(Courier.self, .look).run(Worker { _, _ in .delivered(small) })

@@ -13,6 +13,37 @@ import Testing
         store.finish()
     }
 
+    /// Writes a field that its type does not have, as a former version might have.
+    enum Annotated: OpenProgram {
+        struct State: Portable {
+            var count = 0
+            enum CodingKeys: CodingKey { case count }
+            enum Written: CodingKey { case count, note }
+
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: Written.self)
+                try container.encode(count, forKey: .count)
+                try container.encode("a note", forKey: .note)
+            }
+        }
+        enum Message: Portable { case count }
+
+        static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Annotated> { .state(State()) }
+
+        static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Annotated> {
+            state.count += 1
+            return .none
+        }
+    }
+
+    @Test func `What is recorded may have fields that its type does not have, as in a store`() throws {
+        let store = try TestStore(Annotated.self)
+        store.send(.count) { $0.count = 1 }
+        store.restart()
+        store.expectState(Annotated.State(count: 1))
+        store.finish()
+    }
+
     @Test func `A refusal is expected with its value`() throws {
         let store = try TestStore(Kiosk.self)
         store.expectRefusal(of: .forbidden(0), .busy)

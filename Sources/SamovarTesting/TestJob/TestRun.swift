@@ -67,7 +67,8 @@ public struct TestRun<P: Program>: Sendable {
     private let reporter: TestReporter
 
     init(_ account: TestSlot<P>.Account, of effect: P.Effect, _ reporter: TestReporter) throws {
-        let decoder = MessagePackDecoder()
+        // As the store reads an answer.
+        let decoder = MessagePackDecoder(lenient: true)
         self.effect = effect
         self.reporter = reporter
         error = account.error

@@ -26,7 +26,7 @@ extension TestStore {
     /// Compares what outsiders see.
     public func expectView(_ expected: P.ViewState, at location: SourceLocation = #_sourceLocation) {
         do {
-            let actual = try decoder.decode(P.ViewState.self, from: bench.machine.viewBytes())
+            let actual = try recorded.decode(P.ViewState.self, from: bench.machine.viewBytes())
             let difference = Difference(expected: expected, actual: actual, named: "view")
             report("expectView", "the view is not as expected", difference, at: location)
         } catch {

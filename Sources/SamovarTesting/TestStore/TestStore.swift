@@ -38,7 +38,10 @@ public final class TestStore<P: Program> {
     let isExhaustive: Bool
     let reporter: TestReporter
     let encoder = MessagePackEncoder()
+    /// As the store reads what is sent to it.
     let decoder = MessagePackDecoder(lenient: true)
+    /// As stores, workers and clients read what a store has written.
+    let recorded = MessagePackDecoder(lenient: true, refusingUnknownFields: false)
     private let made: SourceLocation
     private let seen: ViewRecorder<P.ViewState>
     private let breaches = BreachRecorder()
@@ -170,7 +173,7 @@ public final class TestStore<P: Program> {
             guard case .refused(let bytes) = verdict else {
                 return report("\(call): expected the refusal \(ValueText.of(expected)), \(words(for: verdict))", at: location)
             }
-            guard let actual = try? decoder.decode(P.Refusal.self, from: bytes) else {
+            guard let actual = try? recorded.decode(P.Refusal.self, from: bytes) else {
                 return report("\(call): \(refusal(bytes))", at: location)
             }
             let difference = Difference(expected: expected, actual: actual, named: "refusal")
@@ -209,7 +212,7 @@ public final class TestStore<P: Program> {
 
     private func refusal(_ bytes: [UInt8]) -> String {
         do {
-            return ValueText.of(try decoder.decode(P.Refusal.self, from: bytes))
+            return ValueText.of(try recorded.decode(P.Refusal.self, from: bytes))
         } catch {
             return "a refusal that cannot be read again: \(error)"
         }
@@ -244,7 +247,7 @@ public final class TestStore<P: Program> {
     /// The state that would come back from a snapshot.
     private func checkCodec(at location: SourceLocation) {
         do {
-            let restored = try decoder.decode(P.State.self, from: bench.machine.stateBytes())
+            let restored = try recorded.decode(P.State.self, from: bench.machine.stateBytes())
             let difference = Difference(expected: state, actual: restored, named: "state")
             guard !difference.isEmpty, toldProblems.insert("state").inserted else { return }
             report("the codec", "the state does not survive being encoded and decoded", difference, at: location)
@@ -272,7 +275,7 @@ public final class TestStore<P: Program> {
         _ bytes: some Collection<UInt8>, _ name: @autoclosure () -> String, at location: SourceLocation
     ) -> Value? {
         do {
-            return try decoder.decode(Value.self, from: bytes)
+            return try recorded.decode(Value.self, from: bytes)
         } catch {
             report("\(name()) does not survive being encoded and decoded: \(error)", at: location)
             return nil
