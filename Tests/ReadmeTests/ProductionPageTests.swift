@@ -7,6 +7,7 @@ import Testing
         let unit = try Checkout.text("config/systemd/\(name).service").split(separator: "\n")
         #expect(unit.contains("ProtectSystem=strict") && unit.contains("PrivateTmp=yes"))
         #expect(unit.contains("ReadWritePaths=-/var/backups/%i") && unit.contains("StateDirectory=%i"))
+        #expect(unit.contains { $0.hasPrefix("MemoryMax=") }, "docs/security.md promises it")
         let page = try Checkout.text("docs/production.md")
         #expect(page.contains("\ninstall -d -o counter -m 0700 /var/backups/counter\n"))
         let copies = page.matches(of: /journal export "?(\/var\/[^\s"]+)/).map { String($0.1) }
