@@ -37,28 +37,18 @@ extension MessagePackReader {
     }
 
     @usableFromInline @inline(never)
-    mutating func outOfRange<T: FixedWidthInteger>(_ bits: UInt64, isSigned: Bool, _ type: T.Type) -> MessagePackError {
-        outOfRange(isSigned ? "\(Int64(bitPattern: bits))" : "\(bits)", type)
+    mutating func outOfRange<T: FixedWidthInteger>(_ type: T.Type) -> MessagePackError {
+        MessagePackError(.outOfRange, "expected an integer from \(T.min) to \(T.max), found another one", offset: position)
     }
 
-    mutating func outOfRange<T: FixedWidthInteger>(_ value: String, _ type: T.Type) -> MessagePackError {
-        let message = "expected an integer from \(T.min) to \(T.max), found \(value)"
-        return MessagePackError(.outOfRange, message, offset: position)
-    }
-
-    /// The next value in a few words, for errors: `an integer 5`, `a map of 3`. Never what a string says: errors are logged, sent and kept, and
-    /// it may be a secret.
+    /// The next value in a few words, for errors: `an integer`, `a map of 3`. Never what it is: errors are logged, sent and kept,
+    /// and it may be a secret.
     func describeNext() -> String {
         guard next < end, let type = MessagePackType(firstByte: bytes[next]) else { return "no value" }
         var reader = self
         do {
             switch type {
-            case .nil: return "nil"
-            case .bool: return try reader.readBool() ? "true" : "false"
-            case .integer:
-                if let value = try reader.integer(as: Int64.self) { return "an integer \(value)" }
-                return "an integer \(try reader.readUInt64())"
-            case .float: return "a float \(try reader.readDouble())"
+            case .nil, .bool, .integer, .float: return type.description
             case .string:
                 let count = try reader.readString().utf8.count
                 return "a string of \(count) byte\(count == 1 ? "" : "s")"

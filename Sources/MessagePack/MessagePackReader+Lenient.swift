@@ -19,7 +19,7 @@ extension MessagePackReader {
             return result
         }
         next = start
-        throw outOfRange("\(value)", T.self)
+        throw outOfRange(T.self)
     }
 
     @usableFromInline
@@ -36,7 +36,7 @@ extension MessagePackReader {
         let result = Float(value)
         guard isLenient || value.isNaN || Double(result) == value else {
             next = start
-            throw MessagePackError(.outOfRange, "\(value) is not exactly a 32-bit float", offset: position)
+            throw MessagePackError(.outOfRange, "a float is not exactly one of 32 bits", offset: position)
         }
         return result
     }

@@ -124,7 +124,7 @@ public struct MessagePackReader: Sendable {
     mutating func readLongInteger<T: FixedWidthInteger>() throws(MessagePackError) -> T {
         guard let (bits, isSigned, size) = longInteger() else { return try readIntegralFloat() }
         guard let value = isSigned ? T(exactly: Int64(bitPattern: bits)) : T(exactly: bits) else {
-            throw outOfRange(bits, isSigned: isSigned, T.self)
+            throw outOfRange(T.self)
         }
         next += 1 + size
         return value

@@ -58,26 +58,26 @@ import Testing
         #expect(
             failure(of: Small.self, small(count: [1]), lenient)
                 == "field \"count\": expected an integer, found an array of 1")
-        #expect(failure(of: Small.self, small(count: 1.5), lenient) == "field \"count\": expected an integer, found a float 1.5")
+        #expect(failure(of: Small.self, small(count: 1.5), lenient) == "field \"count\": expected an integer, found a float")
         #expect(
             failure(of: Small.self, small(count: 200), lenient)
-                == "field \"count\": expected an integer from -128 to 127, found 200")
-        #expect(failure(of: Small.self, small(count: true), lenient) == "field \"count\": expected an integer, found true")
+                == "field \"count\": expected an integer from -128 to 127, found another one")
+        #expect(failure(of: Small.self, small(count: true), lenient) == "field \"count\": expected an integer, found a boolean")
         #expect(failure(of: Seed.self, [1], lenient) == "expected a map, found an array of 1")
-        #expect(failure(of: Seed.self, ["root": 7], lenient) == "field \"root\": expected a string, found an integer 7")
+        #expect(failure(of: Seed.self, ["root": 7], lenient) == "field \"root\": expected a string, found an integer")
         #expect(failure(of: [Int].self, "x", lenient) == "expected an array, found a string of 1 byte")
         #expect(
             failure(of: [[String]].self, [["x"], ["y", 5]], lenient)
-                == "field \"[1][1]\": expected a string, found an integer 5")
+                == "field \"[1][1]\": expected a string, found an integer")
         #expect(
             failure(of: [String: Seed].self, ["main": ["root": false]], lenient)
-                == "field \"main.root\": expected a string, found false")
+                == "field \"main.root\": expected a string, found a boolean")
         #expect(
             failure(of: [String: Position].self, ["position": "x"], lenient)
                 == "field \"position\": expected an array, found a string of 1 byte")
         #expect(
             failure(of: [String: Position].self, ["position": [1, true]], lenient)
-                == "field \"position\": expected an integer, found true")
+                == "field \"position\": expected an integer, found a boolean")
         #expect(
             failure(of: [String: Position].self, ["position": [1]], lenient)
                 == "field \"position\": expected an array of 2, found one of 1")
