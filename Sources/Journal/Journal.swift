@@ -68,19 +68,12 @@ public protocol Journal {
     ///   without it nobody could tell any more what the turns had led to.
     mutating func trim(through turn: Int) throws(JournalError) -> Bool
 
-    /// Does maintenance that would otherwise delay a later append. Call it when the store is idle; without anything to do it
-    /// costs nothing.
-    mutating func checkpoint() throws(JournalError)
-
     /// Gives the journal up: every later call but this one throws ``JournalError/Code/misuse``.
     mutating func close() throws(JournalError)
 }
 
 extension Journal {
     public var durability: Durability { .unknown }
-
-    /// Does nothing: most journals need no maintenance.
-    public mutating func checkpoint() throws(JournalError) {}
 
     /// Checks that something can be read from `turn` on. Every journal begins `read` with it.
     package func requireKept(_ turn: Int) throws(JournalError) {

@@ -227,11 +227,9 @@ extension SQLiteJournal {
         }
     }
 
-    /// Copies the write-ahead log into the database, so that it can be written from its beginning again. Call it when
-    /// the store is idle; it costs nothing when nothing was written since the last time.
-    ///
-    /// - Throws: ``JournalError/Code/full`` when the database cannot grow; what was appended stays durable.
-    public func checkpoint() throws(JournalError) {
+    /// Copies the write-ahead log into the database, so that it can be written from its beginning again. For tests: a store
+    /// has that done when the log is large.
+    func checkpoint() throws(JournalError) {
         try writing { state throws(JournalError) in
             guard state.logged > 0 else { return }
             try checkpoint(&state)

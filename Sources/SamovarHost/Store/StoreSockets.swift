@@ -17,8 +17,6 @@ struct StoreSockets: ~Copyable {
     private var goodbyes: [(Envelope, Route)] = []
     /// What is said to those who come later.
     private var farewell: Envelope?
-    /// Messages of senders that have no name. There are none unless libzmq lets somebody in without asking.
-    private(set) var unnamed = 0
     private var refusalsOfTrial = 0
 
     /// Topics heard before the store goes on.
@@ -109,14 +107,13 @@ struct StoreSockets: ~Copyable {
     mutating func receive(
         _ poller: borrowing Poller, _ body: (Route, Identity, [[UInt8]], _ isTruncated: Bool) -> Void
     ) throws(ZeroMQError) -> Bool {
-        var unnamed = 0
         func hand(_ isRemote: Bool, _ listener: Listener, _ message: MultipartMessage, _ identity: Identity?) {
-            guard let identity else { return unnamed += 1 }
+            // All have a name unless libzmq lets somebody in without asking.
+            guard let identity else { return }
             let frames = message.frames
             let route = Route(listener: listener, id: frames[0], isRemote: isRemote)
             body(route, identity, Array(frames.dropFirst()), message.isTruncated)
         }
-        defer { self.unnamed += unnamed }
         var hasMore = try local.receive(poller) { hand(false, $0, $1, $2) }
         if try remote?.receive(poller, { hand(true, $0, $1, $2) }) ?? false { hasMore = true }
         return hasMore

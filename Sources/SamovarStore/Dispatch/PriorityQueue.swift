@@ -24,8 +24,6 @@ struct PriorityQueue {
     /// How many were left when stale ones were taken out last.
     private var kept = 0
 
-    var isEmpty: Bool { levels.allSatisfy(\.effects.isEmpty) }
-
     static func bounded(_ priority: Int) -> Int { min(max(priority, priorities.lowerBound), priorities.upperBound) }
 
     /// All entries with their priorities, in order.

@@ -12,7 +12,6 @@ struct Gate<Item> {
     private var waiting: Deque<(floor: Int, item: Item)> = []
 
     var isEmpty: Bool { waiting.isEmpty }
-    var count: Int { waiting.count }
     /// For which turn the last of them waits; nil if there is none.
     var newest: Int? { waiting.last?.floor }
 

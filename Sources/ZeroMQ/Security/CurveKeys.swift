@@ -96,9 +96,6 @@ public struct CurveKeyPair: Sendable {
     /// What nobody else must know.
     public let secretKey: CurveSecretKey
 
-    /// Whether libzmq was built with CURVE.
-    public static var isSupported: Bool { zmq_has("curve") == 1 }
-
     /// A new pair, from the randomness of the system.
     ///
     /// - Throws: ``ZeroMQError`` if libzmq was built without CURVE.

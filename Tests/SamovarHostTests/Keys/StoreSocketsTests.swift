@@ -33,7 +33,6 @@ struct StoreSocketsTests {
         deinit { endpoint.removeFiles() }
 
         var refusals: Int { sockets.refusals }
-        var unnamed: Int { sockets.unnamed }
         var isIncomplete: Bool { sockets.isIncomplete }
 
         func address(_ door: Door, isRemote: Bool = true) -> String {
@@ -184,7 +183,6 @@ struct StoreSocketsTests {
         #expect(store.refusals == 2)
         #expect(store.reports.all.count == 2)
         #expect(store.reports.all.first?.hasPrefix("127.0.0.1 is not let in at work: the key c (") == true)
-        #expect(store.unnamed == 0)
     }
 
     @Test func `A key that has expired or that nobody knows is refused`() throws {

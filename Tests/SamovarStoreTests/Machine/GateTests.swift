@@ -19,7 +19,6 @@ import Testing
         var gate = Gate<String>(durable: 0)
         for item in ["view 2", "task 1", "receipt 2"] { #expect(gate.pass(item, floor: 2) == nil) }
         for item in ["view 5", "receipt 3"] { #expect(gate.pass(item, floor: 5) == nil) }
-        #expect(gate.count == 5)
         #expect(gate.open(to: 1) == [], "what tells of turn 1 may be made at turn 2")
         #expect(gate.open(to: 4) == ["view 2", "task 1", "receipt 2"])
         #expect(gate.open(to: 2) == [] && gate.durable == 4, "a turn that is on disk stays there")
