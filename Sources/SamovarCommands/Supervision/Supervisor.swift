@@ -184,7 +184,13 @@ package final class Supervisor: Sendable {
         var isFirst = true
         while !isEnding(role) {
             let started = ContinuousClock.now
-            let status = try await runOnce(role)
+            var status: TerminationStatus?
+            do {
+                status = try await runOnce(role)
+            } catch let error where !isFirst && !Task.isCancelled {
+                // The executable may just be replaced, or the system have no room for another process.
+                logger.error("\(role.name) could not be started, and is tried again: \(error)")
+            }
             guard !isEnding(role) else { return }
             // A store that had the folder before waits for whatever has it by now, such as a command that reads a long journal.
             let isInUse = role.isStore && !isFirst && status == .exited(CommandFailure.Code.tryLater.rawValue)
@@ -205,7 +211,7 @@ package final class Supervisor: Sendable {
                 throw CommandFailure(failure, "the \(role.name) cannot run; see its message above")
             }
             isFirst = false
-            logger.warning("\(role.name) ended (\(status.words)); starting it again")
+            if let status { logger.warning("\(role.name) ended (\(status.words)); starting it again") }
             if ContinuousClock.now - started >= Self.usefulLife { pause = .zero }
             if pause > .zero { try await Task.sleep(for: pause) }
             pause = min(max(pause * 2, .milliseconds(100)), Self.longestPause)

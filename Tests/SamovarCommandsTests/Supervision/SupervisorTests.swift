@@ -3,7 +3,14 @@ import Logging
 import ProcessSupport
 import SamovarText
 import Subprocess
+import Synchronization
 import Testing
+
+#if canImport(System)
+import System
+#else
+import SystemPackage
+#endif
 
 @testable import SamovarCommands
 
@@ -15,12 +22,14 @@ struct SupervisorTests {
     /// As every command does: what is written to a child that has just ended is an error, and not the end of all tests.
     init() { signal(SIGPIPE, SIG_IGN) }
 
-    private func supervisor(_ stores: String..., worker: String? = nil) -> Supervisor {
+    private func supervisor(
+        _ stores: String..., worker: String? = nil, executable: Subprocess.Executable = .name("sh"), log: LogText = LogText()
+    ) -> Supervisor {
         Supervisor(
             Supervisor.Plan(
-                executable: .name("sh"), storeArguments: stores.map { ["-c", $0] },
+                executable: executable, storeArguments: stores.map { ["-c", $0] },
                 workerArguments: worker.map { ["-c", $0] } ?? [], workers: worker == nil ? 0 : 1),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            logger: Logger(label: "test") { StreamLogHandler(label: $0, stream: log) })
     }
 
     @Test(arguments: [65, 70]) func `A store that ends for good leaves the other one alone`(_ code: Int32) async throws {
@@ -78,6 +87,29 @@ struct SupervisorTests {
         try await end
     }
 
+    @Test func `An executable that is away when a store ends is tried until it is back`() async throws {
+        let scratch = try Scratch()
+        let (tool, starts) = (scratch.folder("tool"), scratch.folder("starts"))
+        try FileManager.default.createSymbolicLink(atPath: tool, withDestinationPath: "/bin/sh")
+        let log = LogText()
+        let store = "echo start >> \(starts); [ $(grep -c start \(starts)) -gt 1 ] && \(Self.serving); rm \(tool); exit 1"
+        let supervisor = supervisor(store, executable: .path(FilePath(tool)), log: log)
+        async let end: Void = supervisor.run()
+        try await eventually("it cannot be started: \(log.text)") { log.text.contains("could not be started") }
+        try FileManager.default.createSymbolicLink(atPath: tool, withDestinationPath: "/bin/sh")
+        try await eventually("it is started again") {
+            FileManager.default.contents(atPath: starts) == Data("start\nstart\n".utf8)
+        }
+        await supervisor.end()
+        try await end
+    }
+
+    @Test func `An executable that is not there at the start ends the whole`() async throws {
+        let scratch = try Scratch()
+        let supervisor = supervisor(Self.serving, executable: .path(FilePath(scratch.folder("tool"))))
+        await #expect(throws: SubprocessError.self) { try await supervisor.run() }
+    }
+
     #if os(Linux)
     @Test func `A store that does not read its lifeline keeps no worker from being started again`() async throws {
         let scratch = try Scratch()
@@ -108,4 +140,13 @@ struct SupervisorTests {
         #expect(errno == EAGAIN)
     }
     #endif
+}
+
+/// Keeps what is logged.
+private final class LogText: TextOutputStream, Sendable {
+    private let lines = Mutex("")
+
+    var text: String { lines.withLock { $0 } }
+
+    func write(_ text: String) { lines.withLock { $0 += text } }
 }
