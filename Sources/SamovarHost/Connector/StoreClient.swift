@@ -48,7 +48,7 @@ public final class StoreClient: Service {
         case live
         /// A newer view than the shown one exists, and was asked for.
         case resyncing
-        /// The store has nothing left to do, and this is its view.
+        /// The store has nothing left to do, and this is its view; turn 0 if it makes none.
         case idle(turn: Int)
     }
 

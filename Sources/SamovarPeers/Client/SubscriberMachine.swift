@@ -12,7 +12,7 @@ public import SamovarWire
 /// |---|---|---|---|
 /// | ticked | 3 s (23 s with keys): reconnect | 3 s: stale, reconnect; subscribing | at `until`: reconnect |
 /// | VIEW by the SUB socket | live; shown if newer | shown if newer | – |
-/// | TICK | live; asks if behind | asks if behind; idle | – |
+/// | TICK | live; asks if behind; idle | asks if behind; idle | – |
 /// | GOODBYE | lost | stale, lost | – |
 /// | answered (from the front) | shown if newer | same timeline: shown if newer | shown if newer |
 /// | disconnected | lost | stale, lost | – |
@@ -52,7 +52,7 @@ public struct SubscriberMachine: ~Copyable {
         case live
         /// What is shown may be out of date.
         case stale
-        /// The store has nothing to do, and its newest view is the one shown. Told at each tick that says so.
+        /// The store has nothing to do, and its newest view is the one shown; turn 0 if it has none. Told at each tick that says so.
         case idle(turn: Int)
         /// For the log.
         case note(String)
@@ -224,6 +224,8 @@ extension SubscriberMachine {
     private mutating func compare(_ view: Int, idle: Bool, _ now: Timestamp, _ actions: inout [Action]) {
         guard let shown, shown.timeline == timeline else {
             missing = (turn: view, timeline: timeline, due: min(now, missing?.due ?? now))
+            // A store at rest that has published none makes no views.
+            if idle, view == 0 { actions.append(.idle(turn: 0)) }
             return
         }
         if view > shown.turn {

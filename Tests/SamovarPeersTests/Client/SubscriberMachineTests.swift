@@ -315,6 +315,18 @@ import Testing
         #expect(next == [.idle(turn: 6)])
     }
 
+    @Test func `A store at rest that has no view is idle, and its view still asked for`() {
+        var machine = subscribing()
+        let busy = machine.received(tick(view: 0), now: at(1))
+        let idle = machine.received(tick(view: 0, idle: true), now: at(2))
+        #expect(busy == [.live])
+        #expect(idle == [.idle(turn: 0)])
+        #expect(machine.ticked(now: at(2)) == [.requestView(atLeast: 0, timeline: home)])
+        // A view of another timeline is not its view.
+        var foreign = live()
+        #expect(foreign.received(tick(view: 0, idle: true, of: abroad), now: at(1)) == [.idle(turn: 0)])
+    }
+
     // MARK: Frames of others
 
     @Test func `Another instance is dropped`() {
