@@ -76,19 +76,34 @@ import Testing
         try await see("Goal  -5", in: terminal)
     }
 
-    @Test func `Control-Z gives the terminal back, and going on takes it again`() async throws {
+    @Test(.enabled("there is no bash") { FileManager.default.fileExists(atPath: "/bin/bash") })
+    func `Control-Z gives the terminal back, and going on takes it again`() async throws {
         let store = try await Store()
-        let terminal = try store.monitor()
+        // Not interactive: such a shell gives the terminal to its jobs, and leaves the settings to them.
+        let terminal = try PseudoTerminal(
+            "/bin/bash", ["-c", "set -m; '\(Executable.tally)' monitor --data '\(store.data)'; read; fg"], in: store.scratch)
         try await see("0 of 10", in: terminal)
+        let monitor = try #require(ProcessTable.all(naming: store.data).first { $0.command == "monitor" })
         terminal.type("\u{1a}")
-        try await eventually("the monitor stops") { terminal.hasStopped() }
+        try await eventually("the monitor stops") { monitor.isStopped }
         try await expectRestored(terminal)
         #expect(
             try await Child(Executable.tally, ["send", #"{"setGoal":{"to":77}}"#, "--data", store.data], in: store.scratch).wait()
                 == .exited(0))
-        terminal.send(SIGCONT)
+        terminal.type("\n")
         try await see("0 of 77", in: terminal)
         #expect(!terminal.isCooked)
+    }
+
+    @Test func `Control-Z does not stop a monitor that no shell could have go on`() async throws {
+        let store = try await Store()
+        let terminal = try store.monitor()
+        try await see("0 of 10", in: terminal)
+        terminal.type("\u{1a}")
+        #expect(try await store.run("send", #"{"setGoal":{"to":77}}"#).end == .exited(0))
+        try await see("0 of 77", in: terminal)
+        terminal.type("q")
+        #expect(try await eventually("the monitor ends") { terminal.end() } == .exited(0))
     }
 
     @Test(.enabled("there is no bash") { FileManager.default.fileExists(atPath: "/bin/bash") })

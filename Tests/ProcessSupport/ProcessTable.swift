@@ -25,7 +25,7 @@ public enum ProcessTable {
             return pages * Int(sysconf(Int32(_SC_PAGESIZE))) / 1_024
         }
 
-        /// Whether SIGSTOP has taken effect: one thread takes the signal and stops the others, which run until they are reached.
+        /// Whether a signal that stops it has taken effect: one thread takes the signal and stops the others, which run until they are reached.
         public var isStopped: Bool {
             let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/task")) ?? []
             return !threads.isEmpty && threads.allSatisfy { statistics(of: "\(id)/task/\($0)").first == "T" }

@@ -68,12 +68,6 @@ public final class PseudoTerminal: Sendable {
 
     public func send(_ signal: Int32) { kill(id, signal) }
 
-    /// Whether the process was stopped, as by control-Z.
-    public func hasStopped() -> Bool {
-        var status: Int32 = 0
-        return waitpid(id, &status, WNOHANG | WUNTRACED) == id && status & 0xff == 0x7f
-    }
-
     /// How the process ended; nil while it runs. It can be asked once.
     public func end() -> Child.End? {
         look { _ in }

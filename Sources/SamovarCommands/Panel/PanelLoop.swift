@@ -118,8 +118,7 @@ struct PanelLoop: ~Copyable {
     /// - Returns: false if it was told to end.
     private func stop() -> Bool {
         repeat {
-            // To this thread: sent to the process, another thread might take it, and this one take the terminal again before it stops.
-            raise(SIGSTOP)
+            signals.stop()
             // A shell's `kill` has it go on to end, which another thread may hear of a moment later.
             for _ in 0..<10 where RawTerminal.isInBackground {
                 if signals.take().contains(where: { $0 != SIGWINCH && $0 != SIGTSTP }) { return false }

@@ -30,6 +30,20 @@ struct TerminalSignals: ~Copyable, Sendable {
         return count > 0 ? buffer[..<count].filter { $0 != 0 }.map { Int32($0) } : []
     }
 
+    /// Stops this process as control-Z does by itself: unlike SIGSTOP, not where there is no shell to have it go on.
+    func stop() {
+        signal(SIGTSTP, SIG_DFL)
+        // To this thread: sent to the process, another thread might take it, and this one take the terminal again before it stops. A thread
+        // of Foundation may block it.
+        raise(SIGTSTP)
+        var (stop, former) = (sigset_t(), sigset_t())
+        sigemptyset(&stop)
+        sigaddset(&stop, SIGTSTP)
+        pthread_sigmask(SIG_UNBLOCK, &stop, &former)
+        pthread_sigmask(SIG_SETMASK, &former, nil)
+        install(SIGTSTP, note)
+    }
+
     /// Ends the loop's waiting. A full pipe wakes it as well, and after the end there is nobody to wake.
     static func wake() { send(0) }
 }
