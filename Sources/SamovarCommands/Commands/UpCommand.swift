@@ -229,11 +229,19 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
 
 package func ownExecutable() throws(CommandFailure) -> String {
     #if os(Linux)
-    if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
+    if let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return executablePath(of: link) }
     // No /proc: the name by which we were called may do.
     #endif
     guard let path = Bundle.main.executablePath ?? CommandLine.arguments.first else {
         throw CommandFailure(.internal, "cannot find this executable")
     }
     return path
+}
+
+/// Linux marks a file that is no more at its path, as after a build. What has taken its place is run.
+///
+/// - Parameter link: what `/proc/self/exe` says.
+func executablePath(of link: String) -> String {
+    let mark = " (deleted)"
+    return link.hasSuffix(mark) ? String(link.dropLast(mark.count)) : link
 }
