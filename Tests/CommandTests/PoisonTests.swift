@@ -96,11 +96,14 @@ import Testing
         try await eventually("views are off") {
             try await store.run("status", "--json").output.contains(#""views":"off: the store ended 3 times"#)
         }
+        let once = try store.start(["monitor", "--once"])
         #expect(try await store.run("send", #"{"add":{"amount":5}}"#).end == .exited(0))
         #expect(try await store.run("inspect").output.contains(#""total":5"#))
         let view = try await store.run("view", "--timeout", "3s")
         #expect(view.end == .exited(75))
         #expect(view.errors.contains("there is no view"), "\(view.errors)")
+        #expect(try await once.wait() == .exited(75))
+        #expect(once.errors.contains("there is no view"), "\(once.errors)")
         #expect(store.up.end == nil)
     }
 

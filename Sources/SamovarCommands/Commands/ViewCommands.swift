@@ -17,6 +17,21 @@ func viewJSON(_ view: StoreClient.View) throws -> String {
     ])
 }
 
+/// Nil if the client ends before. A view that does not come in time ends the client.
+private func newestView(of client: StoreClient, atLeast turn: Int = 0, within limit: Seconds? = nil) async throws -> StoreClient
+    .View?
+{
+    let limit = limit ?? Seconds(.seconds(30))
+    let reason = Mutex("the store has not reached turn \(turn)")
+    return try await within(limit.duration) {
+        await client.view(atLeast: turn) { why in reason.withLock { $0 = why } }
+    } else: {
+        CommandFailure(.tryLater, "gave up after \(limit): \(reason.withLock { $0 })")
+    } giveUp: {
+        client.close()
+    }
+}
+
 struct MonitorCommand<Types: ProgramTypes>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
@@ -36,13 +51,13 @@ struct MonitorCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @Option(name: .long, help: "text or json.")
     var format = OutputFormat.text
 
-    @Flag(name: .long, help: "Print the current view and end.")
+    @Flag(name: .long, help: "Print the current view and end; after 30s without one with an error.")
     var once = false
 
     func run() async throws {
         try await withClient(options, for: Types.self, patience: once ? nil : .forever) { [self] client in
             if once {
-                guard let view = await client.view() else { return }
+                guard let view = try await newestView(of: client) else { return }
                 return try show(view)
             }
             let screen = LiveScreen()
@@ -101,17 +116,7 @@ struct ViewCommand<Types: ProgramTypes>: AsyncParsableCommand {
 
     func run() async throws {
         try await withClient(options, for: Types.self, patience: timeout) { [self] client in
-            let turn = atLeast
-            let limit = timeout ?? Seconds(.seconds(30))
-            let reason = Mutex("the store has not reached turn \(turn)")
-            let view = try await within(limit.duration) {
-                await client.view(atLeast: turn) { why in reason.withLock { $0 = why } }
-            } else: {
-                CommandFailure(.tryLater, "gave up after \(limit): \(reason.withLock { $0 })")
-            } giveUp: {
-                client.close()
-            }
-            guard let view else { return }
+            guard let view = try await newestView(of: client, atLeast: atLeast, within: timeout) else { return }
             printData(format == .json ? try viewJSON(view) : try Types.screen(of: view.bytes))
         }
     }
