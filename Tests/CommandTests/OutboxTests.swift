@@ -26,6 +26,20 @@ import Testing
         try await eventually("sessions that are done have ended") { try await store.status("sessions") == 0 }
     }
 
+    @Test func `Who gives up on what an earlier call has left tells of each line, too`() async throws {
+        let scratch = try Scratch()
+        let arguments = [
+            "send", "-", "--outbox", scratch.folder("o"), "--timeout", "3s", "--data", scratch.folder("data"),
+        ]
+        for receipts in [2, 3] {
+            let send = try Child(Executable.counter, arguments, in: scratch, input: "increment\nincrement\n")
+            #expect(try await send.wait() == .exited(75))
+            let lines = send.output.split(separator: "\n")
+            #expect(lines.count == receipts && lines.allSatisfy { $0.contains("it is kept in the outbox") }, "\(lines)")
+            #expect(send.errors.contains("no answer of the store yet"), "\(send.errors)")
+        }
+    }
+
     @Test func `A durable client that is killed again and again loses and doubles nothing`() async throws {
         let store = try await CounterStore()
         let outbox = store.scratch.folder("orders.outbox")

@@ -111,16 +111,23 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 }
             }
             group.addTask {
-                var worst = try await printRestored(client)
+                var worst: CommandFailure?
                 var gaveUp: CommandFailure?
-                for await next in queue.pending {
+                /// False if there was nothing to wait for.
+                func printReceipt(_ next: @escaping @Sendable (@escaping Progress) async throws -> Receipt?) async throws -> Bool {
                     do {
-                        worst = try await printReceipt(of: next, client) ?? worst
+                        guard let receipt = try await shown(client, next) else { return false }
+                        worst = receipt.failure ?? worst
                     } catch let failure as CommandFailure where failure.code == .tryLater && gaveUp == nil {
                         // The client is closed: what was handed over has its outcome at once, and no more is handed over.
                         gaveUp = failure
                         queue.close()
                     }
+                    return true
+                }
+                while gaveUp == nil, try await printReceipt({ try await nextRestored(client, onProgress: $0) }) {}
+                for await next in queue.pending {
+                    _ = try await printReceipt { try await receipt(of: next, client, onProgress: $0) }
                     lines.release()
                 }
                 if let gaveUp { throw gaveUp }
@@ -133,45 +140,24 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
         }
     }
 
-    /// Receipts of the inputs that an earlier process has left in the outbox.
-    private func printRestored(_ client: StoreClient) async throws -> CommandFailure? {
-        let limit = patience
-        return try await within(limit.duration) {
-            var worst: CommandFailure?
-            for await result in client.restored {
-                let receipt = try await receipt(of: result, line: nil, client) { _, _ in }
-                worst = show(receipt, client) ?? worst
-            }
-            return worst
-        } else: {
-            CommandFailure(
-                .tryLater,
-                "gave up after \(limit), what is not answered stays in the outbox: \(client.obstacle ?? "no store answers")")
-        } giveUp: {
-            client.close()
-        }
-    }
-
-    /// Prints the receipt, and returns the failure if it is not a success.
-    private func printReceipt(of pending: Pending, _ client: StoreClient) async throws -> CommandFailure? {
+    /// Prints the receipt that `next` waits for; nil if there is none.
+    private func shown(
+        _ client: StoreClient, _ next: @escaping @Sendable (@escaping Progress) async throws -> Receipt?
+    ) async throws -> Receipt? {
         let limit = patience
         let nothing = "no answer of the store yet"
         let known = Mutex<(text: String, json: MessagePackValue?)>((nothing, nil))
         do {
-            let receipt = try await within(limit.duration) { () async throws -> Receipt in
-                switch pending {
-                case .unreadable(let reason, let line): return .rejected(reason, line: line)
-                case .submitted(let submitted, let line):
-                    return try await self.receipt(of: submitted.result(), line: line, client) { text, json in
-                        known.withLock { $0 = (text, json) }
-                    }
-                }
+            let receipt = try await within(limit.duration) {
+                try await next { text, json in known.withLock { $0 = (text, json) } }
             } else: {
                 CommandFailure(.tryLater, "gave up after \(limit): \(client.obstacle ?? known.withLock(\.text))")
             } giveUp: {
                 client.close()
             }
-            return show(receipt, client)
+            if let json = receipt?.json { printData(JSONTranscoder.text(of: json)) }
+            if let sequence = receipt?.sequence { client.seen(sequence) }
+            return receipt
         } catch let failure as CommandFailure where failure.code == .tryLater {
             // It may be applied later, so the receipt must not be missing.
             let reason = outbox == nil ? "gave up after \(limit)" : "gave up after \(limit); it is kept in the outbox"
@@ -179,12 +165,6 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
             printData(JSONTranscoder.text(of: json))
             throw failure
         }
-    }
-
-    private func show(_ receipt: Receipt, _ client: StoreClient) -> CommandFailure? {
-        if let json = receipt.json { printData(JSONTranscoder.text(of: json)) }
-        if let sequence = receipt.sequence { client.seen(sequence) }
-        return receipt.failure
     }
 
     /// What is printed of an input's outcome, and why it is no success.
@@ -204,6 +184,20 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
     }
 
     private typealias Progress = @Sendable (_ text: String, _ json: MessagePackValue?) -> Void
+
+    /// Of the inputs that an earlier process has left in the outbox; nil if there are no more.
+    private func nextRestored(_ client: StoreClient, onProgress: @escaping Progress) async throws -> Receipt? {
+        for await result in client.restored { return try await receipt(of: result, line: nil, client, onProgress: onProgress) }
+        return nil
+    }
+
+    private func receipt(of pending: Pending, _ client: StoreClient, onProgress: @escaping Progress) async throws -> Receipt {
+        switch pending {
+        case .unreadable(let reason, let line): .rejected(reason, line: line)
+        case .submitted(let submitted, let line):
+            try await receipt(of: submitted.result(), line: line, client, onProgress: onProgress)
+        }
+    }
 
     private func receipt(
         of result: StoreClient.Result, line: Int?, _ client: StoreClient, onProgress: @escaping Progress
