@@ -68,8 +68,10 @@ public final class PastMachine {
         try RecordBatch.read(first: first, last: last, bytes: bytes) { record in
             guard record.turn > known, record.turn <= limit else { return }
             mark(record.turn)
-            try engine.replay(record, log: &log)
-            mark(nil)
+            do {
+                defer { mark(nil) }
+                try engine.replay(record, log: &log)
+            }
             if case .started(_, _, let schema, _) = record.event { author = schema.version }
             // Nobody carries them out.
             log.takeOrders { if record.turn == limit { ordered.append($0) } }
