@@ -57,6 +57,15 @@ import Testing
         #expect(check.errors == store.errors)
     }
 
+    @Test func `A running store that cannot make a copy is to be asked again later`() async throws {
+        try scratch.write("", to: "file")
+        try await serve {
+            let check = try await run(1, "check", variables: ["TMPDIR": scratch.folder("file")])
+            #expect(check.end == .exited(75), "\(check.output)\(check.errors)")
+            #expect(check.errors.contains("the backup failed: "), "\(check.errors)")
+        }
+    }
+
     @Test func `What passes while the old store runs starts after it`() async throws {
         try await serve(Self.inputs) {
             let check = try await run(5, "check")

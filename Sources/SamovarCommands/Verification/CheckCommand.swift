@@ -82,7 +82,11 @@ private func withCopy<Result>(
     let copy = FileManager.default.temporaryDirectory.appending(path: "samovar-copy-\(UUID().uuidString)")
     // What could not be removed is in the folder for temporary files.
     defer { try? FileManager.default.removeItem(at: copy) }
-    _ = try await AdminClient(at: access).export(to: copy.path)
+    do {
+        _ = try await AdminClient(at: access).export(to: copy.path)
+    } catch AdminError.refused(let reason) {
+        throw CommandFailure(.tryLater, reason)
+    }
     do {
         return try await body(JournalLocation(dataFolder: copy.path))
     } catch let error as StoreError {
