@@ -60,11 +60,13 @@ import Testing
         #expect(lines("abcdefgh ij", 4) == ["abcd", "efgh", "ij"])
         #expect(lines("世界人民", 5) == ["世界", "人民"])
         #expect(lines("", 5) == [""])
-        for width in 2...30 {
-            let text = "a bc def 世界 ghij klmnop qrstuvwx"
-            let wrapped = glyphs(text).wrapped(to: width)
-            #expect(wrapped.allSatisfy { $0.width <= width })
-            #expect(wrapped.flatMap { $0 }.map(\.text).filter { $0 != " " }.joined() == text.filter { $0 != " " })
+        #expect(lines("abc  de世", 3) == ["abc", "", "de", "世"])
+        for text in ["a bc def 世界 ghij klmnop qrstuvwx", " bc世  界d 世界ef  gh世"] {
+            for width in 2...30 {
+                let wrapped = glyphs(text).wrapped(to: width)
+                #expect(wrapped.allSatisfy { $0.width <= width })
+                #expect(wrapped.flatMap { $0 }.map(\.text).filter { $0 != " " }.joined() == text.filter { $0 != " " })
+            }
         }
     }
 }

@@ -87,6 +87,11 @@ extension [Glyph] {
                 lines.append([Glyph](line[..<end]))
                 line = [Glyph](line[(lastSpace.map { $0 + 1 } ?? end)...])
                 (lineWidth, lastSpace) = (line.width, nil)
+                // A wide glyph may not fit behind the last word either.
+                if lineWidth + glyph.width > width {
+                    lines.append(line)
+                    (line, lineWidth) = ([], 0)
+                }
             }
             if glyph.text == " " { lastSpace = line.count }
             line.append(glyph)
