@@ -1,4 +1,5 @@
 import Foundation
+import MessagePack
 import SamovarText
 
 /// Standard output is for data, standard error for everything else. Both are written at once, so that a pipe sees each line.
@@ -21,8 +22,15 @@ package func writeAll(_ bytes: [UInt8], to file: Int32) -> Int32? {
     var rest = bytes[...]
     while !rest.isEmpty {
         let count = rest.withUnsafeBytes { bytes in retrying { write(file, bytes.baseAddress, bytes.count) } }
-        guard count > 0 else { return errno }
-        rest = rest.dropFirst(count)
+        if count > 0 {
+            rest = rest.dropFirst(count)
+        } else if errno == EAGAIN {
+            // Another process has made the file non-blocking, and its reader is slow.
+            var wait = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
+            poll(&wait, 1, -1)
+        } else {
+            return errno
+        }
     }
     return nil
 }
@@ -40,12 +48,18 @@ package func reserveStandardOutput() -> Int32? {
 /// Not by `readLine`, which has the lock of the stream as long as it waits, and the `exit` of musl waits for that lock. It also
 /// puts other characters in the place of what is not UTF-8.
 ///
-/// - Parameter take: gets each line without its end.
+/// - Parameters:
+///   - limit: bytes of a line; of a longer one `take` gets more than so many, and not all.
+///   - take: gets each line without its end.
 /// - Returns: the error for which no more can be read; nil at the end. What had come of a line by then is left out.
 @discardableResult
-func readLines(of file: Int32 = STDIN_FILENO, _ take: (_ line: [UInt8]) -> Void) -> Int32? {
+func readLines(
+    of file: Int32 = STDIN_FILENO, limit: Int = JSONTranscoder.inputLimits.maximumBytes, _ take: (_ line: [UInt8]) -> Void
+) -> Int32? {
     var line: [UInt8] = []
     var part = [UInt8](repeating: 0, count: 1 << 16)
+    // One more for a carriage return.
+    func keep(_ piece: ArraySlice<UInt8>) { line += piece.prefix(limit + 2 - line.count) }
     func takeLine() {
         if line.last == UInt8(ascii: "\r") { line.removeLast() }
         take(line)
@@ -58,10 +72,10 @@ func readLines(of file: Int32 = STDIN_FILENO, _ take: (_ line: [UInt8]) -> Void)
         var pieces = part[..<count].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let last = pieces.removeLast()
         for piece in pieces {
-            line += piece
+            keep(piece)
             takeLine()
         }
-        line += last
+        keep(last)
     }
     if !line.isEmpty { takeLine() }
     return nil

@@ -120,6 +120,14 @@ import Testing
         #expect(lines.last?.hasPrefix(last) == true, "\(lines.last ?? "")")
     }
 
+    @Test func `A line that is longer than an input may be is rejected for its length`() async throws {
+        let store = try await CounterStore(workers: 0)
+        let send = try await store.run("send", "-", input: "\"\(String(repeating: "é", count: 1 << 20))\"\n")
+        #expect(send.end == .exited(65))
+        #expect(send.output.hasPrefix(#"{"status":"rejected","line":1,"#), "\(send.output)")
+        #expect(send.errors.contains("more than the limit of 1048576"), "\(send.errors)")
+    }
+
     @Test func `A line that the store rejects has its receipt in its place`() async throws {
         let store = try await CounterStore(workers: 0)
         let send = try await store.run("send", "-", input: "increment\n\nincrease\nincrement\n")

@@ -1,16 +1,17 @@
 import Foundation
 import ProcessSupport
+import SamovarHost
 import Testing
 
 @testable import SamovarCommands
 
 /// How standard input is cut into lines; a file stands for it.
 struct ReadLinesTests {
-    private func lines(of text: String) throws -> [String] {
+    private func lines(of text: String, limit: Int = 1 << 20) throws -> [String] {
         let scratch = try Scratch()
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: try scratch.write(text, to: "input")))
         var lines: [String] = []
-        readLines(of: file.fileDescriptor) { lines.append(String(decoding: $0, as: UTF8.self)) }
+        readLines(of: file.fileDescriptor, limit: limit) { lines.append(String(decoding: $0, as: UTF8.self)) }
         try file.close()
         return lines
     }
@@ -28,5 +29,36 @@ struct ReadLinesTests {
     @Test(arguments: 65_534...65_537) func `A line is one line however it is read`(_ length: Int) throws {
         let long = String(repeating: "x", count: length)
         #expect(try lines(of: "\(long)\r\n\(long)\(long)\n\(long)") == [long, long + long, long])
+    }
+
+    @Test func `Of a line that is too long so much is kept that its length shows, and the next one is whole`() throws {
+        let long = String(repeating: "x", count: 200_000)
+        #expect(try lines(of: "abc\r\n\(long)\nabc\rd\nabcd\r\nab", limit: 3) == ["abc", "xxxxx", "abc\rd", "abcd", "ab"])
+    }
+}
+
+struct StandardStreamTests {
+    @Test func `A pipe that does not block is written to as it is read`() async throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        let (readEnd, writeEnd) = (ends[0], ends[1])
+        _ = fcntl(writeEnd, F_SETFL, fcntl(writeEnd, F_GETFL) | O_NONBLOCK)
+        // More than a pipe holds.
+        async let failure = onThread("test-write") {
+            defer { close(writeEnd) }
+            return writeAll([UInt8](repeating: 1, count: 1 << 20), to: writeEnd)
+        }
+        let read =
+            try await onThread("test-read") {
+                defer { close(readEnd) }
+                var (count, part) = (0, [UInt8](repeating: 0, count: 1 << 16))
+                while true {
+                    let more = Foundation.read(readEnd, &part, part.count)
+                    guard more > 0 else { return count }
+                    count += more
+                }
+            } as Int
+        #expect(read == 1 << 20)
+        #expect(try await failure == nil)
     }
 }

@@ -1,5 +1,7 @@
 import Foundation
+import MessagePack
 import SamovarHost
+import SamovarText
 import Synchronization
 
 /// The inputs of a command: given ones, or the lines of standard input, read on a thread of its own, since that blocks.
@@ -44,8 +46,10 @@ final class LineReader: Sendable {
     }
 
     private func take(_ line: [UInt8], _ number: Int) {
-        let text = String(validating: line, as: UTF8.self)
-        guard text?.allSatisfy(\.isWhitespace) != true else { return }
+        // One that is too long was cut off, if need be in a character: it is handed on to be refused for its length.
+        let isTooLong = line.count > JSONTranscoder.inputLimits.maximumBytes
+        let text = isTooLong ? String(decoding: line, as: UTF8.self) : String(validating: line, as: UTF8.self)
+        guard isTooLong || text?.allSatisfy(\.isWhitespace) != true else { return }
         let cost = min(1 + line.count / Self.bytesOfCost, Self.capacity)
         for _ in 0..<cost { room.wait() }
         costs.withLock { $0.append(cost) }
