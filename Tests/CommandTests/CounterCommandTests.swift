@@ -81,8 +81,10 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: first.data + "/archive").count == 1)
     }
 
-    @Test func `The last view that up prints is the newest, however fast it came after another`() async throws {
+    @Test(arguments: [false, true])
+    func `The last view that up prints is the newest, however fast it came after another`(isBusy: Bool) async throws {
         let store = try await CounterStore(workers: 0)
+        if isBusy { #expect(try await store.run("send", "incrementAsync").end == .exited(0)) }
         for times in [3, 4] { try await store.increment(times) }
         try await eventually("its line is printed: \(store.up.output)") { store.up.output.contains("sync 7,") }
     }

@@ -181,33 +181,45 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
     /// Shows views until nothing is left to do; says then which effects died.
     private func watch(_ client: StoreClient, _ store: StoreAccess) async throws -> String? {
         let screen = LiveScreen()
-        var newest: StoreClient.View?
-        // Not on a terminal: a line each second at most. One that came too early is printed with the next sign of a store at rest.
-        var isPrinted = true
-        var printed = ContinuousClock.now - .seconds(10)
+        guard let (deaths, last) = try await follow(client, store, screen) else { return nil }
+        if let last {
+            let text = try AppTypes<App>.screen(of: last)
+            if LiveScreen.isTerminal { screen.draw(text) } else { printData(text) }
+        }
+        return deaths
+    }
+
+    /// - Returns: which effects died, and the last view, when nothing is left to do.
+    private func follow(
+        _ client: StoreClient, _ store: StoreAccess, _ screen: LiveScreen
+    ) async throws -> (deaths: String, last: [UInt8]?)? {
+        var newest: [UInt8]?
+        let (lines, line) = AsyncStream<String>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        // It ends with this function.
+        async let _: Void = printEachSecond(lines)
         for await event in client.views() {
-            if case .view(let view) = event {
-                newest = view
-                isPrinted = LiveScreen.isTerminal
-                if LiveScreen.isTerminal { screen.draw(try AppTypes<App>.screen(of: view.bytes)) }
-            }
-            let now = ContinuousClock.now
-            if !isPrinted, let newest, now - printed >= .seconds(1) {
-                (isPrinted, printed) = (true, now)
-                printData(try AppTypes<App>.line(of: newest.bytes))
-            }
             switch event {
-            case .idle where untilIdle:
-                guard let deaths = try await deaths(store) else { continue }
-                if let newest {
-                    let text = try AppTypes<App>.screen(of: newest.bytes)
-                    if LiveScreen.isTerminal { screen.draw(text) } else { printData(text) }
+            case .view(let view):
+                newest = view.bytes
+                if LiveScreen.isTerminal {
+                    screen.draw(try AppTypes<App>.screen(of: view.bytes))
+                } else {
+                    line.yield(try AppTypes<App>.line(of: view.bytes))
                 }
-                return deaths
-            case .view, .idle, .live, .resyncing, .stale: continue
+            case .idle where untilIdle:
+                if let deaths = try await deaths(store) { return (deaths, newest) }
+            case .idle, .live, .resyncing, .stale: continue
             }
         }
         return nil
+    }
+
+    /// Not on a terminal: a line each second at most, and always that of the newest view.
+    private func printEachSecond(_ lines: AsyncStream<String>) async throws {
+        for await line in lines {
+            printData(line)
+            try await Task.sleep(for: .seconds(1))
+        }
     }
 
     /// Empty if no effect died; nil if the store has found something to do meanwhile, or is away.
