@@ -14,8 +14,7 @@ struct StatusCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @Flag(name: .long, help: "One line of JSON.") var json = false
 
     func run() async throws {
-        let settings = try options.settings()
-        let status = try await AdminClient(at: settings.access(for: Types.self)).ask("status")
+        let status = try await options.admin(for: Types.self).ask("status")
         printData(json ? JSONTranscoder.text(of: status) : StatusText.lines(of: status))
     }
 }
@@ -31,8 +30,7 @@ struct InspectCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @Flag(name: .long, help: "Indent the JSON.") var pretty = false
 
     func run() async throws {
-        let settings = try options.settings()
-        let state = try await AdminClient(at: settings.access(for: Types.self)).ask("inspect")
+        let state = try await options.admin(for: Types.self).ask("inspect")
         printData(JSONTranscoder.text(of: state, pretty: pretty))
     }
 }

@@ -51,8 +51,7 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings = try options.settings()
-        let admin = AdminClient(at: try settings.access(for: Types.self))
+        let admin = try options.admin(for: Types.self)
         if requeue || drop { return try await change(admin) }
         if !effects.isEmpty { return try await show(admin) }
         var answer = try await admin.ask("effects", filter)

@@ -20,8 +20,7 @@ struct MetricsCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @Option(name: .long, help: "prometheus or openmetrics.") var format = MetricsText.Format.prometheus
 
     func run() async throws {
-        let settings = try options.settings()
-        let answer = try await AdminClient(at: settings.access(for: Types.self)).ask("metrics")
+        let answer = try await options.admin(for: Types.self).ask("metrics")
         guard let text = MetricsText.text(of: answer, format) else {
             throw CommandFailure(.internal, "the store's answer cannot be read: \(answer.plainText)")
         }

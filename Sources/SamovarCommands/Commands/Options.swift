@@ -59,6 +59,10 @@ package struct PeerOptions: ParsableArguments {
         flags["key"] = key
         return try store.settings(flags)
     }
+
+    func admin<Types: ProgramTypes>(for types: Types.Type) throws -> AdminClient {
+        AdminClient(at: try settings().access(for: types))
+    }
 }
 
 extension ProcessSettings {

@@ -66,8 +66,7 @@ struct QueuesCommand<Types: ProgramTypes>: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings = try options.settings()
-        let admin = AdminClient(at: try settings.access(for: Types.self))
+        let admin = try options.admin(for: Types.self)
         if pause || resume {
             _ = try await admin.ask(pause ? "pause" : "resume", place)
             if !json { printError("\(pause ? "paused" : "resumed") \(queue.map { "queue \($0)" } ?? "label “\(label ?? "")”")") }

@@ -125,7 +125,7 @@ package final class Supervisor: Sendable {
         }
         await finish(workers.values.map(\.lifeline))
         await waitUntil(Self.drainLimit) { !$0.running.keys.contains { !$0.isStore } }
-        killAllWorkers()
+        kill { !$0.isStore }
         let stores = state.withLock { state in
             state.isEndingStores = true
             return state.running.values.map(\.lifeline)
@@ -137,16 +137,12 @@ package final class Supervisor: Sendable {
 
     /// Ends every child without any further ado: all is safe on disk.
     package func killAll() {
-        let processes = state.withLock { state in
-            state.isEndingWorkers = true
-            state.isEndingStores = true
-            return state.running.values.map(\.process)
-        }
-        for process in processes { _ = killGroup(process) }
+        state.withLock { ($0.isEndingWorkers, $0.isEndingStores) = (true, true) }
+        kill { _ in true }
     }
 
-    private func killAllWorkers() {
-        let processes = state.withLock { $0.running.filter { !$0.key.isStore }.map(\.value.process) }
+    private func kill(where isMeant: (Role) -> Bool) {
+        let processes = state.withLock { $0.running.filter { isMeant($0.key) }.map(\.value.process) }
         for process in processes { _ = killGroup(process) }
     }
 

@@ -12,11 +12,9 @@ import SamovarWire
 struct Explorer {
     /// Bytes of a state of which no more are held than one needs.
     private static let largeState = 1 << 20
-    /// Where states are kept.
-    typealias Checkpoints = any CheckpointStore
 
     private(set) var index = TurnIndex()
-    private let checkpoints: Checkpoints
+    private let checkpoints: any CheckpointStore
     /// Turns at which the program's code ended its process, or never ended, and how: no state is computed through them.
     private let blocked: [Int: String]
     /// Up to here the states were worked through.
@@ -27,7 +25,7 @@ struct Explorer {
     /// The state that was encoded last.
     private var encoded: (turn: Int, bytes: [UInt8])?
 
-    init(checkpoints: Checkpoints, blocked: [Int: String] = [:]) {
+    init(checkpoints: any CheckpointStore, blocked: [Int: String] = [:]) {
         (self.checkpoints, self.blocked) = (checkpoints, blocked)
     }
 

@@ -61,8 +61,6 @@ struct KeyNameArgument: ExpressibleByArgument {
         guard let name = KeyName(argument) else { return nil }
         self.name = name
     }
-
-    var defaultValueDescription: String { "\(name)" }
 }
 
 /// A role on the command line.
@@ -75,7 +73,6 @@ struct RoleArgument: ExpressibleByArgument {
     }
 
     static var allValueStrings: [String] { Role.allCases.map(\.rawValue) }
-    var defaultValueDescription: String { role.rawValue }
 }
 
 /// A point in time on the command line: `2027-01-01T00:00:00Z`, or a day for the beginning of it.
@@ -86,8 +83,6 @@ struct InstantArgument: ExpressibleByArgument {
         guard let time = instant(Substring(argument)) ?? instant(Substring(argument + "T00:00:00Z")) else { return nil }
         self.time = time
     }
-
-    var defaultValueDescription: String { instantText(time) }
 }
 
 struct KeysReloadCommand<Types: ProgramTypes>: AsyncParsableCommand {
@@ -103,8 +98,7 @@ struct KeysReloadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @OptionGroup var options: PeerOptions
 
     func run() async throws {
-        let settings = try options.settings()
-        _ = try await AdminClient(at: settings.access(for: Types.self)).ask("reloadKeys")
+        _ = try await options.admin(for: Types.self).ask("reloadKeys")
         printError("the store has read its keys")
     }
 }
