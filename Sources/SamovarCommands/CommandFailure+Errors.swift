@@ -35,6 +35,8 @@ extension CommandFailure {
             self.init(code, escapeForTerminal("\(error)"))
         case let error as PeerError where error.code == .forbidden || error.code == .keyRefused:
             self.init(.noPermission, "\(error)")
+        // Who starts again has another session.
+        case let error as PeerError where error.code == .sessionExpired: self.init(.unavailable, "\(error)")
         case let error as WorkerError where error.isForbidden: self.init(.noPermission, "\(error)")
         case is OutboxError: self.init(.inputOutput, "\(error)")
         case is EndpointError, is PeerError, is WorkerError, is SettingsError: self.init(.configuration, "\(error)")
