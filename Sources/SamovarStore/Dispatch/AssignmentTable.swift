@@ -129,11 +129,14 @@ struct AssignmentTable {
         let attempt: Int
     }
 
-    /// Whoever has an effect under this lease has answered.
-    mutating func answered(_ effect: EffectID, under lease: Lease) {
-        guard let number = numbers[effect], rows[number].lease == lease, !rows[number].isWaiting else { return }
-        rows[number].isAnswered = true
+    /// The number of an effect's row, if a worker has it under this lease.
+    func number(of effect: EffectID, under lease: Lease) -> Int? {
+        guard let number = numbers[effect], !rows[number].isWaiting, rows[number].lease == lease else { return nil }
+        return number
     }
+
+    /// Whoever has the effect of this row has answered.
+    mutating func answered(at number: Int) { rows[number].isAnswered = true }
 
     /// Takes an effect's row from it, and the job off its worker's count; nil if it is nowhere. Inlined, or an optional `Former` is destroyed by
     /// what the runtime knows of it.

@@ -47,10 +47,4 @@ extension Dispatcher {
     func isAnswered(_ id: EffectID) -> Bool {
         places.number(of: id).map { !places[$0].isWaiting && places[$0].isAnswered } ?? false
     }
-
-    /// The token of a job that somebody has under this lease; nil if nobody does.
-    func token(of id: EffectID, under lease: Lease) -> UInt64? {
-        guard let number = places.number(of: id), !places[number].isWaiting, places[number].lease == lease else { return nil }
-        return places[number].token
-    }
 }

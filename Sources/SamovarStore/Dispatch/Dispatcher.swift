@@ -33,7 +33,9 @@ struct Dispatcher {
     private let grace: Duration
     /// About the bytes of a frame of tasks.
     private let frameBytes: Int
-    private var losses = Losses()
+    /// The attempts of open effects whose workers fell silent, and whether these had nothing else. It says little, because a network may
+    /// break; but again and again it does. A worker that comes back with its attempt and falls silent anew is not another.
+    private var losses: [EffectID: [Lease: Bool]] = [:]
     /// Who had an effect last that was taken back from its worker and is not closed. The worker may be silent and stream later, from the
     /// place that its task told, so no older attempt may move that place meanwhile. What has streamed is on record and keeps every older
     /// attempt out (`EffectLedger.streamed`); a task that was handed out is on no record.
@@ -53,7 +55,7 @@ struct Dispatcher {
     /// Whether it is offered alone: too many workers have ended while they ran it, with proof or without.
     private func isSuspect(_ effect: OpenEffect) -> Bool {
         if trustsNewcomers, effect.isUsual { return false }
-        return !effect.isSource && effect.deaths + losses.count(of: effect.id) >= suspectDeaths
+        return !effect.isSource && effect.deaths + (losses[effect.id]?.count ?? 0) >= suspectDeaths
     }
 
     /// Whether no effect is a suspect of which no worker has died.
@@ -62,12 +64,12 @@ struct Dispatcher {
     /// Notes that the worker of this effect's newest attempt, which was taken back from it, fell silent; returns of how many attempts one did
     /// that had nothing else.
     mutating func lose(_ id: EffectID, isIsolated: Bool) -> Int {
-        if let lease = formerLeases[id] { losses.insert(lease, of: id, isIsolated: isIsolated) }
-        return losses.isolated(of: id)
+        if let lease = formerLeases[id] { losses[id, default: [:]].merge([lease: isIsolated]) { $0 || $1 } }
+        return losses[id]?.values.count { $0 } ?? 0
     }
 
     /// An effect has failed for good: opened again, it begins anew.
-    mutating func forgetLosses(of id: EffectID) { losses.forget(id) }
+    mutating func forgetLosses(of id: EffectID) { losses[id] = nil }
 
     // MARK: Effects
 
@@ -173,7 +175,7 @@ struct Dispatcher {
     /// Forgets what was held against effects that were closed meanwhile, their delays, if they are many, and queues in which nothing waits and
     /// that nobody serves.
     mutating func forgetClosed(exceptOf ledger: EffectLedger) {
-        losses.keep { ledger.open[$0] != nil }
+        losses = losses.filter { ledger.open[$0.key] != nil }
         formerLeases.keep { ledger.isKept($0) }
         delayed.keep(ifBeyond: 2 * ledger.open.count + 1_024) { id, time in ledger.open[id]?.notBefore == time }
         let places = places
@@ -225,7 +227,7 @@ struct Dispatcher {
         let meter = meters.number(of: effect.queue)
         let attempt = former?.attempt ?? record(effect, to: workerState, isClaimed: true, now: now)
         places.give(effect, at: place, to: workerState, lease: lease, token: token, meter: meter, attempt: attempt, since: since)
-        if isAnswered { places.answered(effect.id, under: lease) }
+        if isAnswered { places.answered(at: place) }
         workerState.take(of: effect.queue)
         isolate(workerState, ifSuspect: effect)
         // Of an earlier start: when it was handed out is not known any more, so its time begins now.
@@ -235,8 +237,8 @@ struct Dispatcher {
         return true
     }
 
-    /// Whoever has an effect under this lease has answered: it is not overdue any more.
-    mutating func answered(_ id: EffectID, under lease: Lease) { places.answered(id, under: lease) }
+    /// Whoever has the effect at this place has answered: it is not overdue any more.
+    mutating func answered(at place: Int) { places.answered(at: place) }
 
     /// Removes a worker, to which nothing leaves any more; returns its jobs in the order in which it was given them.
     ///

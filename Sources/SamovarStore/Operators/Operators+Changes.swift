@@ -45,15 +45,16 @@ extension Operators {
         for change in changes where !turns.mayTake(change.call) {
             return .failure(AdminRefusal(text: "the store is just finding out what has ended it: ask again in a moment"))
         }
-        // What the program makes of each belongs to the same batch, which must not grow without a limit.
-        var changed: [EffectID] = []
-        for (number, change) in changes.enumerated() {
-            // What ended the store comes alone, with the next request. What the program made of those before may have been this one's end,
-            // and the next request says so.
-            if number > 0, !turns.canTake || !turns.mayTake(change.call) || !isPossible(change, turns.state) { break }
-            try carryOut(change, by: sender, now: now, &scheduler, &turns, &out)
-            if number < ids.count { changed.append(ids[number]) }
+        // What the program makes of each belongs to the same batch, which must not grow without a limit. What it made of those before may have
+        // been the next one's end, and what ended the store comes alone: either is for the next request.
+        var taken = 0
+        while taken < changes.count,
+            taken == 0 || turns.canTake && isPossible(changes[taken], turns.state) && turns.mayTake(changes[taken].call)
+        {
+            try carryOut(changes[taken], by: sender, now: now, &scheduler, &turns, &out)
+            taken += 1
         }
+        let changed = Array(ids.prefix(taken))
         switch request.verb {
         case "requeue": return .success(done(changed, "requeued", request, turns.state.ledger))
         case "drop": return .success(done(changed, "dropped", request, turns.state.ledger))

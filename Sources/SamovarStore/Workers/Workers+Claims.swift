@@ -10,7 +10,8 @@ extension Workers {
     ) throws(StopReason) -> Set<EffectID> {
         var claimed: Set<EffectID> = []
         for claim in offer.running {
-            guard isGenuine(claim.effect, claim.lease, claim.token, scheduler, out.identity) else {
+            let place = scheduler.dispatcher.places.number(of: claim.effect, under: claim.lease)
+            guard isGenuine(claim.effect, claim.lease, claim.token, at: place, scheduler, out.identity) else {
                 out.drop("worker \(offer.id) claims a job that this store never gave", from: route)
                 continue
             }
@@ -39,10 +40,10 @@ extension Workers {
         return answered
     }
 
+    /// - Parameter place: of the job, if somebody has it under this lease; then the token is known.
     func isGenuine(
-        _ effect: EffectID, _ lease: Lease, _ token: UInt64, _ scheduler: EffectScheduler, _ identity: StoreIdentity
+        _ effect: EffectID, _ lease: Lease, _ token: UInt64, at place: Int?, _ scheduler: EffectScheduler, _ identity: StoreIdentity
     ) -> Bool {
-        // Of a job that somebody has, the token is known.
-        token == scheduler.dispatcher.token(of: effect, under: lease) ?? identity.jobProof.token(of: effect, under: lease)
+        token == place.map { scheduler.dispatcher.places[$0].token } ?? identity.jobProof.token(of: effect, under: lease)
     }
 }

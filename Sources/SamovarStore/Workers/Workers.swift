@@ -220,7 +220,8 @@ struct Workers {
     ) throws(StopReason) {
         var invalid: Set<Int> = []
         for (number, row) in results.rows.enumerated() {
-            if !isGenuine(row.effect, row.lease, row.token, scheduler, out.identity) {
+            let place = scheduler.dispatcher.places.number(of: row.effect, under: row.lease)
+            if !isGenuine(row.effect, row.lease, row.token, at: place, scheduler, out.identity) {
                 out.drop("worker \(worker.id) answers a job that this store never gave", from: worker.route)
                 invalid.insert(number)
             } else if case .other = row.answer, case .streamed(index: 0, message: _, checkpoint: _) = results.answer(of: row) {
@@ -228,7 +229,7 @@ struct Workers {
                 invalid.insert(number)
             } else {
                 try out.requireTail(provenBy: row.effect.turn, what: "worker \(worker.id)")
-                if results.index(of: row) == 0 { scheduler.dispatcher.answered(row.effect, under: row.lease) }
+                if let place, results.index(of: row) == 0 { scheduler.dispatcher.answered(at: place) }
             }
         }
         let valid = invalid.isEmpty ? results : JobResults(results.indices.filter { !invalid.contains($0) }.map { results[$0] })
