@@ -10,6 +10,8 @@ struct StoreClock {
     private(set) var nextTick = Timestamp(microseconds: 0)
     /// How far the newest record was ahead of the host's clock at the start.
     private(set) var lead = Duration.zero
+    /// What the clocks of two machines may differ by, or one that was adjusted.
+    static let usualLead = Duration.seconds(10)
 
     init() {}
 

@@ -82,7 +82,7 @@ extension StoreMachine {
         workers.enforce(
             { objection($0, Door.work.roles, owner: $2, of: "worker's identity") ?? access.objection(to: $1, by: $0) },
             isRenewed: { access.admitsWorker($0, $1, now: now) }, now: now, &scheduler, &turns, &out)
-        for (route, asker) in waiting.answers {
+        for (route, asker) in waiting.answers.sorted(by: { $0.key < $1.key }) {
             guard let error = access.objection(to: asker.identity, Door.admin.roles, "this socket", now: now) else { continue }
             out.close(route, error)
             waiting.answers[route] = nil

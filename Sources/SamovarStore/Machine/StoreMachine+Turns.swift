@@ -176,7 +176,7 @@ extension StoreMachine {
         let isHeldUp = turns.outage != nil
         guard (isQuiet && !isHeldUp) || now >= end else { return }
         if isQuiet {
-            if isFollowed, !isHeldUp, digests.isBehind(turns.head) { writeDigest(now: now) }
+            if isFollowed, !isHeldUp, digests.isBehind(turns.head) { writeDigest(at: now) }
             turns.write(.drained, now: now)
         } else {
             let absent = scheduler.awaited.count

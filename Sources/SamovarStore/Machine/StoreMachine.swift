@@ -44,8 +44,6 @@ public struct StoreMachine: ~Copyable {
     var waiting = WaitingOperators()
     var followers = Followers()
     var access: Access
-    /// The journal may be another's by now, where its epoch numbers this start.
-    private var isShared = false
     /// A lost tail, unless another store has written it; and whether the lease has been asked for since.
     private var suspicion: (reason: StopReason, isAsked: Bool)?
     var snapshots = SnapshotSchedule()
@@ -155,7 +153,7 @@ public struct StoreMachine: ~Copyable {
 
     /// - Parameter now: the store's own time.
     mutating func stop(_ reason: StopReason, now: Timestamp) {
-        if isShared, case .lostTail = reason { return suspect(reason, now: now) }
+        if out.identity.isFenced, case .lostTail = reason { return suspect(reason, now: now) }
         end(reason)
     }
 
@@ -246,11 +244,15 @@ public struct StoreMachine: ~Copyable {
     ) throws {
         precondition(phase == .recovering, "a store starts once")
         if let given, given <= starts { throw StartNumberError(number: given, newest: starts) }
-        isShared = given != nil
         try turns.admit()
         clock = StoreClock(startingAt: now, newest: turns.state.time)
         let now = clock.started
         out.begin(durable: head)
+        if clock.lead > StoreClock.usualLead {
+            let lead = clock.lead.components.seconds
+            let consequence = "timers, and the ends of keys, go by the turn's time"
+            out.note(.warning, "the newest turn is \(lead) s ahead of this clock: \(consequence)")
+        }
         measured.firstTurn = head
         let (isNew, number, build) = (head == 0, given ?? starts + 1, out.identity.build)
         scheduler = EffectScheduler(

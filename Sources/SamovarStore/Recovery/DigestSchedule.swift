@@ -78,9 +78,12 @@ extension StoreMachine {
     }
 
     /// Writes what the state is, as a turn of its own.
-    public mutating func writeDigest(now: Timestamp) {
+    public mutating func writeDigest(now: Timestamp) { writeDigest(at: time(now)) }
+
+    /// - Parameter now: the store's own time.
+    mutating func writeDigest(at now: Timestamp) {
         guard turns.quarantine.verdict(on: .state) == nil else { return digests.failed() }
-        let (turn, now) = (head, time(now))
+        let turn = head
         do {
             try turns.writeDigest(now: now, &out)
             digests.wrote(turn, now: now)

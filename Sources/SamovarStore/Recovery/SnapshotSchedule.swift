@@ -6,7 +6,7 @@ import SamovarCore
 /// |---|---|---|
 /// | nothing is due | the journal grows by a batch | due, if the journal is large enough beside the newest snapshot, or turns have gone by |
 /// | due | `asked` | nothing is due until the journal has grown again |
-/// | asked of the host | `ended` | the next one may be due |
+/// | the host makes or keeps it | `ended` | the next one may be due |
 ///
 /// To encode a large state would keep the engine from its turns for longer than anybody should wait, so the host makes that snapshot from
 /// the journal. How large it is, the newest snapshot tells; before the first one nobody knows.
@@ -29,7 +29,7 @@ struct SnapshotSchedule {
     private(set) var newest: (turn: Int, time: Timestamp)?
     /// The size of the newest snapshot; 0 until there is one.
     var size = 0
-    /// The host makes one.
+    /// The host makes or keeps one, which is the newest that was asked for.
     var isUnderWay = false
 
     /// What is due between two batches, at this turn.
@@ -84,6 +84,7 @@ struct SnapshotSchedule {
         do {
             let bytes = try turns.ask(.state, &out) { try $0.snapshot() }
             size = bytes.count
+            isUnderWay = true
             out.emit(.save(turn: turns.head, bytes: bytes), floor: .turn(turns.head))
         } catch {
             out.note(.error, "no snapshot is taken, the state cannot be encoded: \(error)")

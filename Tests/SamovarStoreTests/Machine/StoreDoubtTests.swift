@@ -120,7 +120,7 @@ import Testing
 
     /// A store on a journal that others can take; a client proves turn 9, and its own newest is 1.
     private static func suspecting(_ prepare: (inout StoreMachine) -> Void = { _ in }) throws -> StoreMachine {
-        var machine = Rig.machine()
+        var machine = Rig.machine(isFenced: true)
         try machine.start(seed: packed(NoSeed()), now: at(0), number: 4)
         machine.flush(now: at(0))
         machine.committed(through: machine.head, now: at(0))

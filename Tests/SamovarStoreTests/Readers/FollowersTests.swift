@@ -68,6 +68,25 @@ import Testing
         #expect(try Self.digests(in: rig) == after && rig.stop == .drained)
     }
 
+    @Test func `The digest of an orderly end has the store's time, also if its clock was set back before the start`() throws {
+        let before = try Self.rig(isFenced: true)
+        try Self.pass(2, before, asking: false)
+        let rig = try Rig(journal: before.committedBatches, now: before.now + .seconds(-3_600), isFenced: true)
+        rig.connectClient(2)
+        let told = try Self.digests(in: rig)
+        rig.deliver(inputs([.add(1)]), from: client(2))
+        rig.machine.advance(now: rig.now)
+        rig.machine.drain(within: .seconds(1), now: rig.now)
+        rig.machine.flush(now: rig.now)
+        rig.performAndCommit()
+        #expect(try Self.digests(in: rig) == told + 1)
+        var times: [Timestamp] = []
+        for batch in rig.journal {
+            try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { times.append($0.time) }
+        }
+        #expect(times == times.sorted() && (times.last ?? at(0)) <= before.now + .seconds(1), "\(times)")
+    }
+
     @Test func `Status tells who follows, how far it is, and of which state it has compared`() throws {
         let rig = try Self.rig()
         #expect(rig.ask("status")?.value["follower"] == .nil)

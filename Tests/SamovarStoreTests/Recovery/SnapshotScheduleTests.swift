@@ -76,6 +76,7 @@ import Testing
             if case .save(_, let bytes) = action { bytes.count } else { nil }
         }
         let size = try #require(sizes.first)
+        snapshots.ended(bytes: size)
         snapshots.journalGrew(by: 2 * size)
         let head = bench.turns.head
         #expect(size > 50 && snapshots.due(at: head, settings) == .no)

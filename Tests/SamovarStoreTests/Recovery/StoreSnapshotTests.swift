@@ -31,6 +31,19 @@ import Testing
         #expect(rig.snapshots.map(\.turn) == [2])
     }
 
+    @Test func `While the host keeps one, no other is made, so what it tells is of the newest`() throws {
+        let rig = try Self.rig()
+        rig.machine.snapshotSaved(bytes: 1)
+        for sequence in 1...3 { rig.exchange(inputs([.add(1)], from: sequence), from: client(1)) }
+        #expect(rig.snapshots.map(\.turn) == [2] && rig.machine.snapshots.newest?.turn == 1)
+        rig.machine.snapshotSaved(bytes: 1)
+        #expect(rig.machine.snapshots.newest?.turn == 2)
+        rig.exchange(inputs([.add(1)], from: 4), from: client(1))
+        #expect(rig.snapshots.map(\.turn) == [2, 5])
+        rig.machine.snapshotSaved(bytes: nil)
+        #expect(rig.machine.snapshots.newest?.turn == 2, "the other one was not kept")
+    }
+
     @Test func `A large one is left to the host one at a time`() throws {
         let rig = try Self.rig(inline: 20)
         rig.machine.snapshotSaved(bytes: 21)
