@@ -27,7 +27,10 @@ extension StoreMachine {
         workers.letGo()
     }
 
-    /// Answers first: they free what inputs would bind. What is overdue takes turns with them, so that neither waits for the end of the other.
+    private enum Taken { case one, none, notYet }
+
+    /// Answers first: they free what inputs would bind. What is overdue takes turns with them, and between so many of them comes one of what
+    /// waits behind, of each kind in turn: a program may order as fast as it is answered.
     private mutating func takeItems(now: Timestamp) throws(StopReason) {
         var budget = settings.turnsPerRound
         while budget > 0, turns.canTake {
@@ -37,29 +40,51 @@ extension StoreMachine {
                     try workers.ended(silent, evidence: nil, now: now, &scheduler, &turns, &out)
                 }
                 scheduler.findOverdue(now: now)
-            } else if let effect = workers.answers.first {
+            } else if let effect = workers.answers.first, workers.answersInRow < Workers.answersInRow {
                 guard turns.mayTake(.answer(effect)) else { return }
                 try workers.takeAnswer(now: now, &scheduler, &turns, &out)
-            } else if scheduler.hasOverLimit {
-                try scheduler.failOverLimit(now: now, &turns, &out)
-            } else if let failed = turns.quarantine.firstPostponed {
-                guard turns.mayTake(.failure(failed.effect)) else { return }
-                turns.removeFirstPostponed()
-                try scheduler.take(failed, now: now, &turns, &out)
-            } else if let firing = firings.next(turns.state.subscriptions, timersMayFire: timersMayFire, now: now) {
-                guard turns.mayTake(.firing(firing.id)) else { return }
-                try firings.take(firing, now: now, &scheduler, &turns, &out)
-            } else if phase == .serving, clients.inbox.count > 0 {
-                guard turns.mayTake(clients.inbox.firstCall), let (client, submission) = clients.popFirst() else { return }
-                let objection = access.objection(to: submission.input, by: client.sender)
-                let outcome = try turns.take(
-                    submission, of: client.id, sender: client.sender, objection: objection, now: now, &out)
-                scheduler.enterOrders(now: now, &turns)
-                clients.answer(client, outcome)
             } else {
-                return
+                switch try takeOther(now: now) {
+                case .one:
+                    workers.answersInRow = 0
+                    workers.interruptions += 1
+                case .none where !workers.answers.isEmpty: workers.answersInRow = 0
+                // Had it to be alone and the answers went on, it would never be.
+                case .none, .notYet: return
+                }
             }
         }
+    }
+
+    /// Takes one item that is no answer.
+    private mutating func takeOther(now: Timestamp) throws(StopReason) -> Taken {
+        // With no answers, each kind goes before the next. Between answers, none waits for the end of another.
+        let first = workers.answers.isEmpty ? 0 : workers.interruptions
+        for kind in 0..<4 {
+            switch (first + kind) % 4 {
+            case 0:
+                guard scheduler.hasOverLimit else { continue }
+                try scheduler.failOverLimit(now: now, &turns, &out)
+            case 1:
+                guard let failed = turns.quarantine.firstPostponed else { continue }
+                guard turns.mayTake(.failure(failed.effect)) else { return .notYet }
+                turns.removeFirstPostponed()
+                try scheduler.take(failed, now: now, &turns, &out)
+            case 2:
+                guard let firing = firings.next(turns.state.subscriptions, timersMayFire: timersMayFire, now: now) else { continue }
+                guard turns.mayTake(.firing(firing.id)) else { return .notYet }
+                try firings.take(firing, now: now, &scheduler, &turns, &out)
+            default:
+                guard phase == .serving, clients.inbox.count > 0 else { continue }
+                guard turns.mayTake(clients.inbox.firstCall), let (client, submission) = clients.popFirst() else { return .notYet }
+                let objection = access.objection(to: submission.input, by: client.sender)
+                let outcome = try turns.take(submission, of: client.id, sender: client.sender, objection: objection, now: now, &out)
+                scheduler.enterOrders(now: now, &turns)
+                clients.answer(client, outcome)
+            }
+            return .one
+        }
+        return .none
     }
 
     /// Sends what the round gave and closes a batch. Effects before answers, as a peer may rely on.

@@ -29,6 +29,12 @@ struct Workers {
     /// Answers of jobs that were taken, and how many of them changed nothing.
     private(set) var results = 0
     private(set) var lateResults = 0
+    /// Answers that were taken one after the other, with nothing else in between.
+    var answersInRow = 0
+    /// After so many, one item of something else has its turn: an input and a timer wait for a moment behind a full load, which hardly notices.
+    static let answersInRow = 8
+    /// How often that was.
+    var interruptions = 0
     /// Turns that answers gave.
     private(set) var applied = 0
     private(set) var deadWorkers = 0
@@ -246,6 +252,7 @@ struct Workers {
         now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
         guard let row = answers.popFirst() else { return }
+        answersInRow += 1
         guard case .message(let place) = row.answer else {
             return try take(answers.answer(of: row), of: row, now: now, &scheduler, &turns, &out)
         }

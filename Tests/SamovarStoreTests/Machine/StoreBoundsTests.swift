@@ -234,6 +234,28 @@ import Testing
         #expect(try rig.state().done.count == 80)
     }
 
+    @Test func `An input does not wait for the end of the answers`() throws {
+        var settings = StoreSettings()
+        settings.turnsPerRound = 4
+        let rig = try Self.rig(settings, slots: 40, credit: 40)
+        rig.deliver(inputs([.order((0..<40).map { job("job \($0)") })]), from: client(1))
+        rig.round()
+        let tasks = rig.takeTasks(worker(1))
+        #expect(tasks.count == 40)
+        rig.deliver(.result(JobResults(tasks.map { $0.answered($0.name) }), credit: 80), from: worker(1))
+        rig.deliver(inputs([.add(1)], from: 2), from: client(1))
+        var waited = 0
+        while rig.machine.clients.inbox.count > 0, waited < 40 {
+            rig.machine.advance(now: rig.now)
+            rig.machine.flush(now: rig.now)
+            rig.performAndCommit()
+            waited += 1
+        }
+        #expect(waited <= 3 && !rig.machine.workers.answers.isEmpty, "after \(waited) rounds")
+        rig.round()
+        #expect(try rig.state().done.count == 40)
+    }
+
     @Test func `Many workers that fall silent are buried one by one`() throws {
         var settings = StoreSettings()
         settings.turnsPerRound = 4
