@@ -98,7 +98,7 @@ final class StoreProcess: Process {
         let engine = TypedEngine(ModelProgram.self, secret: world.disk.secret, limits: world.swarm.store.group)
         return StoreMachine(
             settings: world.swarm.store, engine: engine, timeline: world.disk.timeline, secret: world.disk.secret,
-            build: "simulated", keys: world.store.keys)
+            build: "simulated", keys: world.store.keys, isFenced: world.database != nil)
     }
 
     /// What the machine takes for the time.
@@ -257,6 +257,10 @@ final class StoreProcess: Process {
             mayHaveMore = mayHaveMore || !inboxes[listener.rawValue].isEmpty
         }
         machine?.advance(now: now)
+        if machine?.digestIsDue(now: now) == true {
+            machine?.writeDigest(now: now)
+            machine?.digestTook(.microseconds(world.databaseRandom.time(20...2_000)))
+        }
         if machine?.viewIsDue(now: now) == true {
             machine?.publishView(now: now)
             machine?.viewTook(.microseconds(random.time(20...2_000)))
