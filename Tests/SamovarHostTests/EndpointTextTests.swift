@@ -52,7 +52,9 @@ struct EndpointTextTests {
     @Test func `Other texts are none, with what to write`() {
         #expect(fault("127.0.0.1:7410") == "127.0.0.1:7410 is no endpoint: write ipc:///FOLDER or tcp://HOST:PORT")
         #expect(fault("ipc://run") == "ipc://run is no endpoint: ipc:// needs an absolute folder")
-        #expect(fault("tcp://a:1,tcp://b:2").contains("a store listens at one, and a list is for those who connect"))
+        for list in ["tcp://a:1,tcp://b:2", "ipc:///a,tcp://b:2"] {
+            #expect(fault(list).contains("a store listens at one, and a list is for those who connect"))
+        }
     }
 
     // MARK: Addresses

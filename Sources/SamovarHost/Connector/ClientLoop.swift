@@ -304,6 +304,7 @@ struct ClientLoop: ~Copyable {
                 let view = StoreClient.View(timeline: machine.timeline, turn: turn, bytes: bytes)
                 for request in requests where request.turn <= turn { request.continuation.resume(returning: view) }
                 requests.removeAll { $0.turn <= turn }
+                viewObstacle = nil
                 guard !watchers.isEmpty, instance == client.instance else { continue }
                 let shown = subscriber.answered(turn: turn, bytes: bytes, timeline: machine.timeline, now: now)
                 try perform(shown, &front, &feed, &poller, now)

@@ -80,7 +80,8 @@ enum JournalCopy {
             if let snapshot { try draft.save(snapshot) }
             try draft.finish()
         } catch {
-            try draft.discard()
+            // What has failed is what counts. A draft that is left is no journal.
+            try? draft.discard()
             throw error
         }
     }

@@ -31,6 +31,9 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
     /// - Parameter dataFolder: names the folder of a store with ports.
     /// - Throws: `EndpointError` for a text that is no endpoint.
     public init(_ text: String, dataFolder: String) throws(EndpointError) {
+        guard text.components(separatedBy: "://").count < 3 else {
+            throw EndpointError("\(text) names several endpoints: a store listens at one, and a list is for those who connect")
+        }
         if text.hasPrefix("ipc://") {
             let folder = String(text.dropFirst("ipc://".count))
             guard folder.hasPrefix("/") else { throw EndpointError("\(text) is no endpoint: ipc:// needs an absolute folder") }
@@ -39,9 +42,6 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
         }
         guard text.hasPrefix("tcp://") else {
             throw EndpointError("\(text) is no endpoint: write ipc:///FOLDER or tcp://HOST:PORT")
-        }
-        guard !text.dropFirst("tcp://".count).contains("://") else {
-            throw EndpointError("\(text) names several endpoints: a store listens at one, and a list is for those who connect")
         }
         let (hostText, portText) = Self.parts(text.dropFirst("tcp://".count))
         guard let host = NetworkHost(hostText) else {

@@ -142,8 +142,11 @@ struct OpenedJournal: Sendable {
         let begin = given ?? seed ?? [0x80]
         do {
             try machine.start(seed: begin, now: now, accepting: divergences, number: number)
+        } catch let error as TrapError {
+            throw StoreError(.program, "cannot begin: \(error)")
         } catch {
-            throw StoreError(.configuration, "cannot begin: \(error)\(given == nil ? "; give a seed with --seed" : "")")
+            let advice = given == nil && seed == nil ? "; give a seed with --seed" : ""
+            throw StoreError(.configuration, "cannot begin: \(error)\(advice)")
         }
         return begin
     }
