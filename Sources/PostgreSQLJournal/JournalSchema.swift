@@ -104,8 +104,8 @@ extension PostgreSQLJournal {
             try server.transaction { connection throws(PostgreSQLError) in try connection.run(JournalSchema.creation(place)) }
             return true
         } catch {
-            // There is a table of that name.
-            if error.state == "42P07" { return false }
+            // There is a table of that name, or of two who make it at once the other was faster.
+            if error.state == "42P07" || error.state == "23505" { return false }
             throw JournalError(error, "The journal at \(place) cannot be made.")
         }
     }

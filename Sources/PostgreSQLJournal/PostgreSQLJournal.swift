@@ -11,7 +11,7 @@ import Synchronization
 /// chain of digests as in a file.
 ///
 /// ```swift
-/// let place = PostgreSQLPlace(try PostgreSQLAddress("postgresql:///orders"))
+/// let place = try PostgreSQLPlace("postgresql:///orders")
 /// _ = try PostgreSQLJournal.create(at: place)
 /// let journal = try PostgreSQLJournal(at: place)
 /// ```

@@ -164,6 +164,25 @@ struct PostgreSQLJournalTests {
         #expect(turns == [4])
     }
 
+    // MARK: Making
+
+    @Test func `Of two who make a journal at once one does, and the other finds it`() async throws {
+        let server = try await TestServer.common()
+        for _ in 1...10 {
+            let place = try server.place()
+            let made = Mutex<[Result<Bool, any Error>]>([])
+            for _ in 1...2 {
+                Thread {
+                    let result: Result<Bool, any Error> = Result { try PostgreSQLJournal.create(at: place) }
+                    made.withLock { $0.append(result) }
+                }.start()
+            }
+            try await eventually("both have ended") { made.withLock { $0.count == 2 } }
+            let results = try made.withLock { try $0.map { try $0.get() } }
+            #expect(results.count { $0 } == 1)
+        }
+    }
+
     // MARK: Snapshots
 
     @Test func `Appends do not wait for a snapshot that is read`() async throws {
