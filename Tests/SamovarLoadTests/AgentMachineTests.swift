@@ -36,6 +36,23 @@ struct AgentMachineTests {
         #expect(machine.hasEnded == true)
     }
 
+    @Test func `A plan with numbers that cannot be is refused, and is no trap`() {
+        let rates: [Double] = [0, -1, .nan, .infinity, 1e300]
+        let plans =
+            rates.map { plan(pace: .rate($0)) } + [
+                plan(pace: .saturate(window: 0)), plan(clients: 0), plan(clients: .max), plan(duration: .max), plan(drain: -1),
+            ]
+        var shares = plans.map { $0.shares(1)[0] }
+        for index in shares.indices { shares[index].clients = 1 }
+        shares.append(share)
+        shares[shares.count - 1].firstClient = .max
+        for share in shares {
+            var machine = AgentMachine(now: at(0))
+            let actions = machine.heard(.plan(share), now: at(0))
+            #expect(actions == [.fail("the coordinator's plan has numbers that cannot be")], "\(share)")
+        }
+    }
+
     @Test func `What is never answered is not waited for beyond the drain`() {
         var machine = running()
         _ = machine.ticked(isIdle: false, answered: 0, now: at(2.5))

@@ -76,6 +76,29 @@ struct CoordinatorMachineTests {
         #expect(shown.counts.applied == 19 && shown.views == 2 && shown.applied.count == 1 && shown.elapsed == 2_000_000)
     }
 
+    @Test func `What an agent says before it is told to begin is passed over`() {
+        var machine = machine()
+        _ = machine.heard(join("a"), from: a, now: at(0.1))
+        let early = [.ready(timeline: "t"), result(), progress(1, applied: 1), .ledger(session: "s", sent: 1, piece: [1])]
+        for message in early { #expect(machine.heard(message, from: a, now: at(0.2)) == []) }
+        _ = machine.heard(join("b"), from: b, now: at(0.3))
+        for message in early.dropFirst() { #expect(machine.heard(message, from: a, now: at(0.4)) == []) }
+        #expect(machine.heard(.ready(timeline: "t"), from: b, now: at(0.5)) == [], "the other one is not ready")
+        #expect(machine.heard(.ready(timeline: "t"), from: a, now: at(0.6)).contains(.started(in: .milliseconds(300))))
+        #expect(machine.agents.allSatisfy { $0.ledgers.isEmpty && $0.progress.isEmpty && $0.result == nil })
+    }
+
+    @Test func `An agent with more ledgers than clients, or that never ends telling, is missing`() {
+        var many = running()
+        for session in ["1", "2"] { #expect(many.heard(.ledger(session: session, sent: 1, piece: [1]), from: a, now: at(2)) == []) }
+        let excess = many.heard(.ledger(session: "3", sent: 1, piece: [1]), from: a, now: at(2))
+        #expect(excess.first == .note("a is missing: its ledgers are more than 2 or have too many bytes"))
+        var talkative = running()
+        let told = (1...13).map { _ in talkative.heard(progress(1, applied: 1), from: a, now: at(2)) }
+        #expect(told.dropLast().allSatisfy { $0 == [] })
+        #expect(told.last?.first == .note("a is missing: it told too often how far it is"))
+    }
+
     @Test func `The last result ends the test`() {
         var machine = running()
         _ = machine.ticked(now: at(4))

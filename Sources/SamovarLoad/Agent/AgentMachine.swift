@@ -7,7 +7,7 @@ public import SamovarCore
 ///
 /// | | joining | connecting | ready | running | draining | reporting |
 /// |---|---|---|---|---|---|---|
-/// | plan | prepare; connecting | – | – | – | – | – |
+/// | plan | prepare; connecting; fails if its numbers cannot be | fails | fails | fails | fails | fails |
 /// | connected | – | says ready; ready | – | – | – | – |
 /// | start | – | – | begin, progress; running | – | – | – |
 /// | stop | fails | fails | fails | end; draining | – | – |
@@ -16,7 +16,7 @@ public import SamovarCore
 /// | dismissed | fails | fails | fails | fails | fails | fails |
 /// | disconnected | fails | fails | fails | fails | fails | finish |
 ///
-/// Limits: the coordinator thanks within 60 s. While it waits for other agents it may say nothing for ten minutes.
+/// Limits: the coordinator thanks within 60 s, and begins at most 60 s after its word. While it waits for other agents it may say nothing for ten minutes.
 public struct AgentMachine: ~Copyable {
     public enum Action: Equatable, Sendable {
         case say(AgentMessage)
@@ -52,6 +52,8 @@ public struct AgentMachine: ~Copyable {
     /// While others are waited for: the coordinator gives up first, and says so.
     private static let gatheringPatience = LoadProtocol.gathering + patience
     private static let interval = Duration.microseconds(LoadProtocol.interval)
+    /// Between the word to start and the start, in microseconds.
+    private static let longestLead: Int64 = 60_000_000
 
     public init(now: Timestamp) {
         state = .joining(until: now + Self.gatheringPatience)
@@ -84,11 +86,12 @@ extension AgentMachine {
         switch (state, message) {
         case (.ended, _): return []
         case (_, .dismissed(let reason)): return fail(reason)
+        case (_, .plan(let share)) where !share.isPlausible: return fail("the coordinator's plan has numbers that cannot be")
         case (.joining, .plan(let share)):
             state = .connecting(share)
             return [.prepare(share)]
         case (.ready(let share, _), .start(let delay)):
-            let start = now + .microseconds(max(0, delay))
+            let start = now + .microseconds(min(max(0, delay), Self.longestLead))
             state = .running(share, from: start)
             nextWord = start + Self.interval
             return [.begin(at: start), .tellProgress(elapsed: 0)]

@@ -9,15 +9,16 @@ public import SamovarCore
 /// |---|---|---|---|---|
 /// | join | kept; the last one: plan to all, preparing | dismissed | dismissed | dismissed |
 /// | ready | – | the last one: start to all, running | – | – |
-/// | progress, alive | heard | heard | kept | kept |
+/// | alive | heard | heard | heard | heard |
 /// | connecting | – | if more are connected: the time for it begins anew | – | – |
-/// | ledger | – | – | kept | kept |
+/// | progress, ledger | – | – | kept; too much: missing | the same |
 /// | result | – | – | thanks; the last one: finish | the same |
 /// | failed, gone, silent | missing: finish | missing: finish | missing: stop to all, collecting | missing |
 /// | interrupted | finish | finish | stop to all, collecting | the second time: finish |
 /// | ticked | too late: finish | too late: finish | kills; at the end: collecting | too late: finish |
 ///
-/// Limits: as many agents as were asked for; 30 s in which no further client connects; 10 s of silence.
+/// Limits: as many agents as were asked for; 30 s in which no further client connects; 10 s of silence; ten words of progress and two more a second;
+/// a ledger for each client, and 4 GiB of them.
 public struct CoordinatorMachine: ~Copyable {
     /// The socket's name of an agent.
     public typealias Peer = [UInt8]
@@ -49,6 +50,7 @@ public struct CoordinatorMachine: ~Copyable {
         public internal(set) var progress: [AgentProgress] = []
         /// By the text of the session.
         public internal(set) var ledgers: [String: (sent: Int, bytes: [UInt8])] = [:]
+        var ledgerBytes = 0
         public internal(set) var result: AgentResult?
         /// Why it has no result.
         public internal(set) var problem: String?
@@ -79,6 +81,9 @@ public struct CoordinatorMachine: ~Copyable {
     static let preparation = Duration.seconds(30)
     /// From the word to start until the start, so that it has reached everybody.
     static let lead = Duration.milliseconds(300)
+
+    /// Of all ledgers of all agents, which this process keeps in memory.
+    static let ledgerBytes = 4 << 30
 
     /// - Parameter patience: how long to wait for the agents.
     public init(_ plan: LoadPlan, expected: Int, kills: KillPlan?, patience: Duration, now: Timestamp) {
@@ -116,6 +121,10 @@ extension CoordinatorMachine {
         guard var agent = byPeer[peer], !agent.isOver else { return [] }
         agent.heard = now
         guard message.isPlausible else { return missing(peer, "it told numbers that cannot be", now) }
+        guard isExpected(message) else {
+            byPeer[peer] = agent
+            return []
+        }
         switch message {
         case .join, .alive: break
         case .failed(let reason): return missing(peer, reason, now)
@@ -129,8 +138,14 @@ extension CoordinatorMachine {
         case .progress(let progress):
             if progress.counts.answered > agent.progress.last?.counts.answered ?? 0 { wait(now) }
             agent.progress.append(progress)
+            guard agent.progress.count <= progressLimit(now) else { return missing(peer, "it told too often how far it is", now) }
         case .ledger(let session, let sent, let piece):
             agent.ledgers[session, default: (sent, [])].bytes += piece
+            agent.ledgerBytes += piece.count
+            let others = byPeer.reduce(0) { $0 + ($1.key == peer ? 0 : $1.value.ledgerBytes) }
+            guard agent.ledgers.count <= plan.clients, others + agent.ledgerBytes <= Self.ledgerBytes else {
+                return missing(peer, "its ledgers are more than \(plan.clients) or have too many bytes", now)
+            }
         case .result(let result): agent.result = result
         }
         byPeer[peer] = agent
@@ -139,6 +154,25 @@ extension CoordinatorMachine {
         case .progress: return show(now)
         case .result: return [.say(.thanks, to: peer)] + finishIfOver()
         case .join, .alive, .connecting, .ledger, .failed: return []
+        }
+    }
+
+    /// What an agent may say now; the rest is passed over.
+    private func isExpected(_ message: AgentMessage) -> Bool {
+        switch (message, state) {
+        case (.ready, .preparing): true
+        case (.progress, .running), (.ledger, .running), (.result, .running): true
+        case (.progress, .collecting), (.ledger, .collecting), (.result, .collecting): true
+        case (.ready, _), (.progress, _), (.ledger, _), (.result, _): false
+        case (.join, _), (.alive, _), (.connecting, _), (.failed, _): true
+        }
+    }
+
+    /// One is told each second, and one at the end.
+    private func progressLimit(_ now: Timestamp) -> Int {
+        switch state {
+        case .running(let start), .collecting(let start, _): 10 + 2 * Int((now - start).components.seconds)
+        case .gathering, .preparing, .ended: 0
         }
     }
 

@@ -72,6 +72,19 @@ public struct LoadShare: Codable, Equatable, Sendable {
     public var clients: Int
     public var subscribers: Int
 
+    /// Whether the coordinator can have made it; schedules are computed from it. The bounds are those of the command, and some years.
+    var isPlausible: Bool {
+        let isPaced =
+            switch plan.pace {
+            case .rate(let rate): rate >= 0.001 && rate <= 10_000_000
+            case .saturate(let window): (1...4_096).contains(window)
+            }
+        let times: ClosedRange<Int64> = 0...1 << 48
+        return isPaced && (1...100_000).contains(plan.clients) && (0...plan.clients).contains(clients)
+            && (0...plan.clients - clients).contains(firstClient) && (0...100_000).contains(subscribers)
+            && times.contains(plan.duration) && times.contains(plan.drain)
+    }
+
     /// The first moment after this time at which an input of these clients is due, both from the start; of those that are sent as soon as they
     /// may be, each second.
     public func nextDue(after time: Duration) -> Duration {
