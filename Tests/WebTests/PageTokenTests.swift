@@ -15,6 +15,7 @@ import Testing
         #expect(try PageToken.kept(in: file) == token)
         let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
         #expect(mode == 0o600)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["web.token"], "and no draft is left")
         #expect(try PageToken.kept(in: nil) != PageToken.kept(in: nil))
     }
 

@@ -20,15 +20,27 @@ enum PageToken {
         } catch {
             throw PageError("cannot make \(folder): \(error.localizedDescription)")
         }
-        let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        if descriptor < 0, errno == EEXIST, let token = try read(file) { return token }
-        guard descriptor >= 0 else { throw PageError("cannot keep the token in \(file): \(String(cString: strerror(errno)))") }
-        defer { close(descriptor) }
-        if let error = writeAll(Array("\(token)\n".utf8), to: descriptor) {
-            unlink(file)
-            throw PageError("cannot keep the token in \(file): \(String(cString: strerror(error)))")
-        }
+        let failure = write(token, to: file)
+        // Another server was faster.
+        if failure == EEXIST, let token = try read(file) { return token }
+        if let failure { throw PageError("cannot keep the token in \(file): \(String(cString: strerror(failure)))") }
         return token
+    }
+
+    /// Whole or not at all, whenever this process ends.
+    ///
+    /// - Returns: what the system says if it failed, `EEXIST` if there is such a file.
+    private static func write(_ token: String, to file: String) -> CInt? {
+        let draft = "\(file).\(UInt64.random(in: .min ... .max)).draft"
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return errno }
+        defer { unlink(draft) }
+        let failure = writeAll(Array("\(token)\n".utf8), to: descriptor)
+        close(descriptor)
+        if let failure { return failure }
+        // Unlike a rename, a link fails if there is one. Not every file system knows links.
+        let unknown = [EPERM, ENOTSUP, EMLINK]
+        return link(draft, file) == 0 || unknown.contains(errno) && rename(draft, file) == 0 ? nil : errno
     }
 
     private static func read(_ file: String) throws(PageError) -> String? {
