@@ -4,12 +4,19 @@ import SamovarText
 /// Puts the files of a package on disk: all of them, or none.
 enum ScaffoldWriting {
     /// - Parameter source: is copied as well, if it is to be a part of the package.
-    /// - Throws: `CommandFailure` if the folder exists, or cannot be written.
+    /// - Throws: `CommandFailure` if the folder exists, lies in what is to be copied, or cannot be written.
     static func write(_ files: [ScaffoldFile], with source: SamovarSource, to folder: URL) throws(CommandFailure) {
         let shown = escapeForTerminal(folder.path)
         let manager = FileManager.default
         guard !manager.fileExists(atPath: folder.path) else {
             throw CommandFailure(.inputOutput, "\(shown) exists already; nothing was written. Take another name or move it away")
+        }
+        if case .copy(let checkout) = source {
+            let sources = URL(fileURLWithPath: checkout).appending(path: "Sources").resolvingSymlinksInPath().path
+            let parent = folder.deletingLastPathComponent().resolvingSymlinksInPath().path
+            guard !"\(parent)/".hasPrefix("\(sources)/") else {
+                throw CommandFailure(.usage, "\(shown) lies in the sources of Samovar, which it would copy: take another folder")
+            }
         }
         // Beside its place, so that it gets there in one step.
         let draft = folder.deletingLastPathComponent().appending(

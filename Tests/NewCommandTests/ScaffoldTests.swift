@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import NewCommand
@@ -69,6 +70,13 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
         let url = try #require(
             try files(ScaffoldChoices(), .repository(url: "https://example.org/samovar", from: "1.2.0"))["Package.swift"])
         #expect(url.contains(#".package(url: "https://example.org/samovar", from: "1.2.0")"#))
+    }
+
+    @Test func `A package inside the sources that it would copy is refused and nothing is written`() {
+        let folder = URL(fileURLWithPath: "/nowhere/Sources/deep/tea")
+        let error = #expect(throws: CommandFailure.self) { try ScaffoldWriting.write([], with: .copy(of: "/nowhere"), to: folder) }
+        #expect(error?.code == .usage)
+        #expect(error?.description.hasPrefix("/nowhere/Sources/deep/tea lies in the sources of Samovar") == true)
     }
 
     @Test(arguments: [("tea", "Tea"), ("tea-timer", "TeaTimer"), ("TeaTimer", "TeaTimer"), ("a1-b2-c", "A1B2C")])
