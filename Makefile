@@ -62,9 +62,9 @@ run: system swift ## Finds duplicate files: DIR=/usr/share WORKERS=2 MINIMUM=1 (
 	"$$dupes" up --until-idle --workers "$(WORKERS)" --data ".samovar/dupes-$$name" $${DUPES_FRESH:+--fresh} \
 		--seed "{\"root\":$$json,\"minimumSize\":$(MINIMUM)}"
 
-# Examples/Uptime is a package of its own and comes first, so that the last line is the closing one of the main tests. It is built
-# without what only debuggers read, since it compiles Samovar once more, and swift-nio.
-UPTIME_FLAGS := --package-path Examples/Uptime --scratch-path .build-uptime -debug-info-format none
+# Examples/Uptime is a package of its own and comes first, so that the last line is the closing one of the main tests. It is built in the same
+# folder, and as these are: what both compile, Samovar and most of what it needs, is compiled once.
+UPTIME_FLAGS := --package-path Examples/Uptime --scratch-path .build
 
 # Tests that compute come before those of processes, so that what has a deadline does not wait behind what only takes long. Of processes, no
 # more tests run at a time than two for each core: a hundred systems at once measure the machine and not Samovar.
