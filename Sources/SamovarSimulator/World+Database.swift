@@ -9,7 +9,7 @@ extension World {
         let database = Database { [unowned self] in
             now
         } later: { [unowned self] body in
-            plan(.later(body), at: now + databaseRandom.time(1...3_000) * milliseconds)
+            plan(.happen(body), at: now + databaseRandom.time(1...3_000) * milliseconds)
         }
         database.fate = { [unowned self] _ in
             guard isFaulty, swarm.databaseFaults.contains(.answersLost), databaseRandom.chance(0.05) else { return .done }
@@ -46,17 +46,18 @@ extension World {
     func planDatabaseFaults() {
         guard database != nil else { return }
         for fault in DatabaseFault.allCases where swarm.databaseFaults.contains(fault) && fault.interval != nil {
-            plan(.databaseFault(fault), at: nextTime(of: fault))
+            plan(fault)
         }
     }
 
-    private func nextTime(of fault: DatabaseFault) -> Instant {
-        now + databaseRandom.time(0...Instant(Double(fault.interval ?? 0) / swarm.pace * 2))
+    private func plan(_ fault: DatabaseFault) {
+        let time = now + databaseRandom.time(0...Instant(Double(fault.interval ?? 0) / swarm.pace * 2))
+        plan(.happen { [unowned self] () throws(Violation) in try happen(fault) }, at: time)
     }
 
-    func happen(_ fault: DatabaseFault) throws(Violation) {
+    private func happen(_ fault: DatabaseFault) throws(Violation) {
         guard isFaulty, let database else { return }
-        plan(.databaseFault(fault), at: nextTime(of: fault))
+        plan(fault)
         // A tail that is lost has to be noticed, which takes a store that can.
         guard lost == nil else { return }
         let victim = databaseRandom.pick(stores)
@@ -72,12 +73,12 @@ extension World {
             note("\(victim.name) is cut off from the database until \(describe(end))")
             database.cutOff.insert(victim.number)
             if databaseRandom.chance(0.5) { unlock(victim, after: databaseRandom.time(100...3_000) * milliseconds) }
-            plan(.later { database.cutOff.remove(victim.number) }, at: end)
+            plan(.happen { database.cutOff.remove(victim.number) }, at: end)
         case .peersCut:
             note("\(victim.name) is cut off from its peers until \(describe(end))")
             for direction in [Direction.toStore, .toPeer] {
                 network.cut(victim, direction)
-                plan(.mend(.link(victim, direction)), at: end)
+                plan(.happen { [unowned self] in network.mend(victim, direction) }, at: end)
             }
         case .handOver:
             guard let waiting = stores.first(where: { $0.isUp && !$0.isPaused && $0.succession?.followed != nil }) else { return }
@@ -86,7 +87,7 @@ extension World {
         case .databaseAway:
             note("the database is away until \(describe(end))")
             database.isAway = true
-            plan(.later { database.isAway = false }, at: end)
+            plan(.happen { database.isAway = false }, at: end)
         case .failOver:
             note("another server takes the place of the database")
             database.failOver(losing: 0, skew: databaseRandom.time(-2...2) * seconds)
@@ -95,7 +96,7 @@ extension World {
         case .replicaAway:
             database.isReplicaAway = true
             plan(
-                .later {
+                .happen {
                     database.isReplicaAway = false
                     database.replicate()
                 }, at: end)
@@ -107,9 +108,9 @@ extension World {
     /// The sessions of stores end with their server, which they notice or not.
     private func tellOfServer() {
         for store in stores where databaseRandom.chance(0.7) {
-            let incarnation = store.incarnation
-            let time = now + databaseRandom.time(1...500) * milliseconds
-            plan(.later { if store.incarnation == incarnation, store.isUp { store.succession?.hurry() } }, at: time)
+            plan(for: store, at: now + databaseRandom.time(1...500) * milliseconds) {
+                if store.isUp { store.succession?.hurry() }
+            }
         }
     }
 
@@ -161,13 +162,13 @@ extension World {
         // A machine without power is a fault, too, and ends with the others.
         let latest = max(0, faultsEnd - now) + 3 * seconds
         let pause = hasPower ? databaseRandom.time(1...500) * milliseconds : min(databaseRandom.time(5...20) * seconds, latest)
-        plan(.start(store, incarnation: store.incarnation), at: now + pause)
+        planStart(of: store, at: now + pause)
         restoreDatabase()
     }
 
     private func unlock(_ store: StoreProcess, after pause: Instant) {
         let lock = database?.lockNumber(store.number) ?? 0
-        plan(.later { [unowned self] in database?.unlock(store.number, ifStill: lock) }, at: now + pause)
+        plan(.happen { [unowned self] in database?.unlock(store.number, ifStill: lock) }, at: now + pause)
     }
 
     /// A store says that the database has lost turns.

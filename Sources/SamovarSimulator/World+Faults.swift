@@ -7,19 +7,19 @@ extension World {
         guard crash == nil else { return }
         network.isHarsh = swarm.isHarsh
         for fault in Fault.allCases where swarm.has(fault) {
-            if fault.interval != nil { plan(.fault(fault), at: nextTime(of: fault)) }
+            if fault.interval != nil { plan(fault) }
         }
         planDatabaseFaults()
     }
 
-    private func nextTime(of fault: Fault) -> Instant {
-        let interval = Double(fault.interval ?? 0) / swarm.pace
-        return now + random.time(0...Instant(interval * 2))
+    private func plan(_ fault: Fault) {
+        let time = now + random.time(0...Instant(Double(fault.interval ?? 0) / swarm.pace * 2))
+        plan(.happen { [unowned self] () throws(Violation) in try happen(fault) }, at: time)
     }
 
-    func happen(_ fault: Fault) throws(Violation) {
+    private func happen(_ fault: Fault) throws(Violation) {
         guard isFaulty else { return }
-        plan(.fault(fault), at: nextTime(of: fault))
+        plan(fault)
         switch fault {
         case .storeCrash:
             let store = someStore
@@ -37,7 +37,9 @@ extension World {
         case .oneWayCut: cut([random.pick([.toStore, .toPeer])])
         case .congestion:
             network.delay = random.time(100...1_500) * milliseconds
-            plan(.mend(.congestion), at: now + random.time(1...5) * seconds)
+            plan(
+                .happen { [unowned self] in network.delay = isFaulty ? swarm.delay : milliseconds },
+                at: now + random.time(1...5) * seconds)
         case .forgery: return random.pick(workers).forge()
         default: return try damage(fault)
         }
@@ -48,10 +50,10 @@ extension World {
         switch fault {
         case .diskSlow:
             diskDelay = random.time(50...2_000) * milliseconds
-            plan(.mend(.slowDisk), at: now + random.time(1...10) * seconds)
+            plan(.happen { [unowned self] in diskDelay = 0 }, at: now + random.time(1...10) * seconds)
         case .diskFull:
             disk.isFull = true
-            plan(.mend(.fullDisk), at: now + random.time(1...15) * seconds)
+            plan(.happen { [unowned self] in disk.isFull = false }, at: now + random.time(1...15) * seconds)
         case .syncError:
             let error = JournalError(.inputOutput, "The simulated disk cannot sync.")
             disk.failure = (error, isKept: random.chance(0.5))
@@ -87,16 +89,7 @@ extension World {
         for direction in directions {
             note("\(peer.name) is cut off \(direction) until \(describe(end))")
             network.cut(peer, direction)
-            plan(.mend(.link(peer, direction)), at: end)
-        }
-    }
-
-    func mend(_ mending: Mending) {
-        switch mending {
-        case .link(let peer, let direction): network.mend(peer, direction)
-        case .congestion: network.delay = isFaulty ? swarm.delay : milliseconds
-        case .slowDisk: diskDelay = 0
-        case .fullDisk: disk.isFull = false
+            plan(.happen { [unowned self] in network.mend(peer, direction) }, at: end)
         }
     }
 

@@ -93,14 +93,14 @@ final class World {
     private static let inspectionInterval = seconds * 21 / 100
 
     func run() throws(Violation) {
-        for store in stores { plan(.start(store, incarnation: 0), at: 0) }
-        for worker in workers { plan(.start(worker, incarnation: 0), at: random.time(0...seconds)) }
-        for client in clients { plan(.start(client, incarnation: 0), at: random.time(0...seconds)) }
-        if let operatorProcess { plan(.start(operatorProcess, incarnation: 0), at: seconds / 2) }
-        if let keyKeeper { plan(.start(keyKeeper, incarnation: 0), at: seconds / 2) }
-        if let intruder { plan(.start(intruder, incarnation: 0), at: seconds) }
+        for store in stores { planStart(of: store, at: 0) }
+        for worker in workers { planStart(of: worker, at: random.time(0...seconds)) }
+        for client in clients { planStart(of: client, at: random.time(0...seconds)) }
+        if let operatorProcess { planStart(of: operatorProcess, at: seconds / 2) }
+        if let keyKeeper { planStart(of: keyKeeper, at: seconds / 2) }
+        if let intruder { planStart(of: intruder, at: seconds) }
         planFaults()
-        plan(.inspect, at: seconds)
+        planInspection(at: seconds)
         while let (time, event) = queue.next() {
             now = time
             if isFaulty, now >= faultsEnd { try heal() }
@@ -118,36 +118,21 @@ final class World {
         case .round(let process, let incarnation):
             trace.note(now, 1, process.incarnation) { "\(process.name): round" }
             if process.incarnation == incarnation { try process.roundIsDue() }
-        case .start(let process, let incarnation): if process.incarnation == incarnation { try start(process) }
-        case .resume(let process, let incarnation): if process.incarnation == incarnation { try process.resume() }
-        case .act(let client, let incarnation): if client.incarnation == incarnation, client.isUp { try client.act() }
-        case .jobEnded(let worker, let incarnation, let job): if worker.incarnation == incarnation { worker.jobEnded(job) }
-        case .jobStreams(let worker, let incarnation, let job): if worker.incarnation == incarnation { worker.jobStreams(job) }
-        case .diskDone(let store, let incarnation):
-            if stores[store].incarnation == incarnation { try stores[store].diskDone() }
-        case .maintenanceDone(let store, let incarnation):
-            if stores[store].incarnation == incarnation { stores[store].maintenanceDone() }
-        case .asked(let store, let incarnation, let call): stores[store].succession?.happen(call, incarnation)
-        case .told(let store, let incarnation, let answer):
-            if stores[store].incarnation == incarnation { stores[store].succession?.take(answer) }
-        case .databaseFault(let fault): try happen(fault)
-        case .later(let body): body()
         case .connected(let link): connected(link)
         case .broke(let link): broke(link)
         case .arrive(let link, let direction): arrive(link, direction)
-        case .fault(let fault): try happen(fault)
-        case .mend(let mending): mend(mending)
-        case .report(let id, let evidence, let number, let incarnation):
-            let store = stores[number]
-            if store.isUp, store.isServing, store.incarnation == incarnation { store.workerDied(id, evidence) }
-        case .inspect: try inspect()
+        case .happen(let body): try body()
         }
+    }
+
+    private func planInspection(at time: Instant) {
+        plan(.happen { [unowned self] () throws(Violation) in try inspect() }, at: time)
     }
 
     private func inspect() throws(Violation) {
         for store in stores { try store.compare() }
         try requireOneOwner()
-        guard !isFaulty else { return plan(.inspect, at: now + 5 * seconds) }
+        guard !isFaulty else { return planInspection(at: now + 5 * seconds) }
         do throws(Violation) {
             try checker.requireRest()
             isAtRest = true
@@ -156,7 +141,7 @@ final class World {
             if waiting < unanswered { patienceEnds = max(patienceEnds, now + Self.patience) }
             unanswered = waiting
             if now >= patienceEnds { throw error }
-            plan(.inspect, at: now + Self.inspectionInterval)
+            planInspection(at: now + Self.inspectionInterval)
         }
     }
 
@@ -181,6 +166,20 @@ final class World {
     // MARK: Plans and notes
 
     func plan(_ event: Event, at time: Instant) { queue.add(event, at: time) }
+
+    /// What a process does then, unless it has ended meanwhile.
+    func plan(for process: Process, at time: Instant, _ body: @escaping () throws(Violation) -> Void) {
+        let incarnation = process.incarnation
+        let unlessEnded = { () throws(Violation) -> Void in
+            guard process.incarnation == incarnation else { return }
+            try body()
+        }
+        plan(.happen(unlessEnded), at: time)
+    }
+
+    func planStart(of process: Process, at time: Instant) {
+        plan(for: process, at: time) { [unowned self] () throws(Violation) in try start(process) }
+    }
 
     func note(_ text: @autoclosure () -> String) { trace.note(now, 0, 0, text) }
 
@@ -290,7 +289,7 @@ final class World {
         network.ended(store)
         report.restarts += 1
         if let deferred { throw deferred }
-        plan(.start(store, incarnation: store.incarnation), at: now + (crash == nil ? random.time(1...500) : 100) * milliseconds)
+        planStart(of: store, at: now + (crash == nil ? random.time(1...500) : 100) * milliseconds)
     }
 
     func forgetFuse() { (storeFuse, unconfirmed) = (nil, nil) }
@@ -316,7 +315,7 @@ final class World {
         note("the store refuses to start: \(error)")
         store.die("damaged journal")
         if random.chance(0.2) { beginAnew() } else { disk.repair() }
-        plan(.start(store, incarnation: store.incarnation), at: now + random.time(100...2_000) * milliseconds)
+        planStart(of: store, at: now + random.time(100...2_000) * milliseconds)
     }
 
     /// The old timeline is archived, and another begins.
@@ -335,17 +334,18 @@ final class World {
         worker.die(reason)
         if random.chance(isFaulty ? (swarm.has(.deathReport) ? swarm.reports : 0) : 1) {
             count(.deathReport)
-            plan(
-                .report(id, reason, store: store.number, incarnation: store.incarnation),
-                at: now + random.time(1...50) * milliseconds)
+            let store = store
+            plan(for: store, at: now + random.time(1...50) * milliseconds) {
+                if store.isUp, store.isServing { store.workerDied(id, reason) }
+            }
         }
-        plan(.start(worker, incarnation: worker.incarnation), at: now + random.time(20...1_000) * milliseconds)
+        planStart(of: worker, at: now + random.time(20...1_000) * milliseconds)
     }
 
     func clientEnded(_ client: ClientProcess, _ reason: String) {
         guard client.isUp else { return }
         client.die(reason)
-        plan(.start(client, incarnation: client.incarnation), at: now + random.time(20...3_000) * milliseconds)
+        planStart(of: client, at: now + random.time(20...3_000) * milliseconds)
     }
 }
 

@@ -44,31 +44,10 @@ struct EventQueue {
 enum Event {
     /// A process does one round of its loop.
     case round(Process, incarnation: Int)
-    case start(Process, incarnation: Int)
-    case resume(Process, incarnation: Int)
-    /// A client does what its user wants next.
-    case act(ClientProcess, incarnation: Int)
-    case jobEnded(WorkerProcess, incarnation: Int, Running)
-    /// The handler of a job has something to stream.
-    case jobStreams(WorkerProcess, incarnation: Int, Running)
-    /// The disk has done what the store's journal thread asked of it, or tries again.
-    case diskDone(store: Int, incarnation: Int)
-    /// The store's maintenance thread has done the next of what it was asked for.
-    case maintenanceDone(store: Int, incarnation: Int)
-    /// The database does what a store has asked of it.
-    case asked(store: Int, incarnation: Int, DatabaseCall)
-    /// A store hears what came of that.
-    case told(store: Int, incarnation: Int, DatabaseAnswer)
-    case databaseFault(DatabaseFault)
-    /// Something that somebody has left behind.
-    case later(() -> Void)
     case connected(Link)
     /// The peer of a link notices that it is broken.
     case broke(Link)
     case arrive(Link, Direction)
-    case fault(Fault)
-    /// A fault that lasts is over.
-    case mend(Mending)
-    case report(WorkerID, String, store: Int, incarnation: Int)
-    case inspect
+    /// Whatever else: it is no part of the trace. The world keeps it, so it must not keep the world.
+    case happen(() throws(Violation) -> Void)
 }

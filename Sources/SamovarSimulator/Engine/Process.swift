@@ -117,7 +117,7 @@ class Process {
         guard isUp, !isPaused else { return }
         world.note("\(name) is stopped until \(describe(time))")
         isPaused = true
-        world.plan(.resume(self, incarnation: incarnation), at: time)
+        world.plan(for: self, at: time, resume)
     }
 
     /// A loop that was stopped finds everything at once that came meanwhile.

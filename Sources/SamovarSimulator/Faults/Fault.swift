@@ -76,11 +76,3 @@ public enum Fault: Int, CaseIterable, Sendable {
 
     var isHarsh: Bool { self == .loss || self == .duplication || self == .reordering }
 }
-
-/// What ends a fault that lasts.
-enum Mending {
-    case link(Process, Direction)
-    case congestion
-    case slowDisk
-    case fullDisk
-}

@@ -94,7 +94,7 @@ final class ClientProcess: Process {
         machine?.places = world.stores.count
         subscriber?.places = world.stores.count
         wake(at: world.now)
-        world.plan(.act(self, incarnation: incarnation), at: world.now + random.about(world.swarm.pause))
+        world.plan(for: self, at: world.now + random.about(world.swarm.pause), act)
     }
 
     private func sessionToUse() -> SessionID {
@@ -142,9 +142,9 @@ final class ClientProcess: Process {
 
     // MARK: The user
 
-    func act() throws(Violation) {
+    private func act() throws(Violation) {
         guard world.isFaulty else { return }
-        world.plan(.act(self, incarnation: incarnation), at: world.now + random.about(world.swarm.pause))
+        world.plan(for: self, at: world.now + random.about(world.swarm.pause), act)
         guard !isPaused else { return }
         let now = localNow
         if isSender { for _ in 0..<random.pick([1, 1, 2, 5]) where maySend { submit() } }

@@ -38,17 +38,14 @@ extension StoreProcess {
     private func startWriting() {
         guard !isWriting, !batches.isEmpty else { return }
         isWriting = true
-        world.plan(.diskDone(store: number, incarnation: incarnation), at: world.now + world.syncTime())
+        world.plan(for: self, at: world.now + world.syncTime(), diskDone)
     }
 
-    func diskDone() throws(Violation) {
-        guard !isPaused else {
-            return world.plan(.diskDone(store: number, incarnation: incarnation), at: world.now + 20 * milliseconds)
-        }
+    private func diskDone() throws(Violation) {
+        guard !isPaused else { return world.plan(for: self, at: world.now + 20 * milliseconds, diskDone) }
         guard let batch = batches.first else { return }
         guard try perform(batch, waiting: true) else {
-            let pause = JournalWriter.pause.microseconds
-            return world.plan(.diskDone(store: number, incarnation: incarnation), at: world.now + pause)
+            return world.plan(for: self, at: world.now + JournalWriter.pause.microseconds, diskDone)
         }
         batches.removeFirst()
         isWriting = false
@@ -90,13 +87,11 @@ extension StoreProcess {
     private func startMaintaining() {
         guard !isMaintaining, !maintenanceWork.isEmpty else { return }
         isMaintaining = true
-        world.plan(.maintenanceDone(store: number, incarnation: incarnation), at: world.now + 2 * world.syncTime())
+        world.plan(for: self, at: world.now + 2 * world.syncTime(), maintenanceDone)
     }
 
-    func maintenanceDone() {
-        guard !isPaused else {
-            return world.plan(.maintenanceDone(store: number, incarnation: incarnation), at: world.now + 20 * milliseconds)
-        }
+    private func maintenanceDone() {
+        guard !isPaused else { return world.plan(for: self, at: world.now + 20 * milliseconds, maintenanceDone) }
         maintainNext()
         isMaintaining = false
         startMaintaining()

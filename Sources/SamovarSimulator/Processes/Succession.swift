@@ -86,11 +86,12 @@ final class Succession {
     // MARK: At the database
 
     private func ask(_ call: DatabaseCall) {
-        world.plan(.asked(store: store.number, incarnation: store.incarnation, call), at: world.now + world.databaseTime())
+        let incarnation = store.incarnation
+        world.plan(.happen { [self] in happen(call, incarnation) }, at: world.now + world.databaseTime())
     }
 
     /// A call has arrived; its process may be gone.
-    func happen(_ call: DatabaseCall, _ incarnation: Int) {
+    private func happen(_ call: DatabaseCall, _ incarnation: Int) {
         let isAlive = store.isUp && store.incarnation == incarnation
         let answer = database.isReached(by: store.number) ? answer(to: call, isAlive: isAlive) : nil
         guard isAlive else { return }
@@ -98,8 +99,7 @@ final class Succession {
         if answer == nil { time += world.databaseRandom.time(100...1_500) * milliseconds }
         let isRenewal = if case .renew = call { true } else { false }
         if case .want = call { return }
-        world.plan(
-            .told(store: store.number, incarnation: incarnation, answer ?? .failed(isRenewal: isRenewal)), at: world.now + time)
+        world.plan(for: store, at: world.now + time) { [self] in take(answer ?? .failed(isRenewal: isRenewal)) }
     }
 
     private func answer(to call: DatabaseCall, isAlive: Bool) -> DatabaseAnswer? {
@@ -146,7 +146,7 @@ final class Succession {
 
     // MARK: In the process
 
-    func take(_ answer: DatabaseAnswer) {
+    private func take(_ answer: DatabaseAnswer) {
         answers.append(answer)
         store.wake(at: world.now)
     }

@@ -94,7 +94,7 @@ final class WorkerProcess: Process {
     }
 
     /// The handler's time is over.
-    func jobEnded(_ job: Running) {
+    private func jobEnded(_ job: Running) {
         guard running[job.task.lease] === job else { return }
         switch job.execution.end {
         case .death where !job.isStopping: world.workerDied(self, "job \(job.task.effect) ended it")
@@ -105,7 +105,7 @@ final class WorkerProcess: Process {
     }
 
     /// The handler sends its next item, or waits until there is room for it.
-    func jobStreams(_ job: Running) {
+    private func jobStreams(_ job: Running) {
         guard running[job.task.lease] === job, !job.isStopping, var streamPlan = job.streamPlan else { return }
         defer { job.streamPlan = streamPlan }
         if streamPlan.isOver || streamPlan.isBroken {
@@ -125,7 +125,7 @@ final class WorkerProcess: Process {
         } else {
             pause = 20 * milliseconds
         }
-        world.plan(.jobStreams(self, incarnation: incarnation, job), at: world.now + pause)
+        world.plan(for: self, at: world.now + pause) { [self] in jobStreams(job) }
     }
 
     // MARK: The loop
@@ -233,9 +233,9 @@ final class WorkerProcess: Process {
         running[task.lease] = job
         try world.checker.require(
             running.count <= slots, .i10, expected: "\(slots) jobs at once", seen: "\(running.count) in \(name)")
-        if let streamPlan { return world.plan(.jobStreams(self, incarnation: incarnation, job), at: world.now + streamPlan.pause) }
+        if let streamPlan { return world.plan(for: self, at: world.now + streamPlan.pause) { [self] in jobStreams(job) } }
         if case .never = job.execution.end { return }
-        world.plan(.jobEnded(self, incarnation: incarnation, job), at: world.now + job.execution.duration)
+        world.plan(for: self, at: world.now + job.execution.duration) { [self] in jobEnded(job) }
     }
 
     /// A handler that is told to stop ends when it notices.
@@ -243,7 +243,7 @@ final class WorkerProcess: Process {
         guard let job = running[lease], !job.isStopping else { return }
         job.isStopping = true
         assignment(of: job)?.isRunning = false
-        world.plan(.jobEnded(self, incarnation: incarnation, job), at: world.now + random.about(20 * milliseconds))
+        world.plan(for: self, at: world.now + random.about(20 * milliseconds)) { [self] in jobEnded(job) }
     }
 
     // MARK: Strangers
