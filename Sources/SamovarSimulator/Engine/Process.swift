@@ -50,6 +50,8 @@ class Process {
     /// It computes until then.
     private var busyUntil: Instant = 0
     var random: SeededRandom
+    /// The socket of a peer that has only one; others have their own.
+    var port = Port()
 
     init(_ world: World, _ name: String, _ number: Int) {
         self.world = world
@@ -70,10 +72,26 @@ class Process {
     /// Forgets all that a dead process forgets.
     func end() {}
 
-    /// A frame has come, a link that it has made is open, or it notices that one is broken.
-    func arrive(_ parts: [[UInt8]], on link: Link) {}
-    func connected(_ link: Link) {}
-    func broke(_ link: Link) {}
+    // MARK: Links
+
+    /// A frame has come.
+    func arrive(_ parts: [[UInt8]], on link: Link) {
+        guard link === port.link else { return }
+        port.arrive(parts)
+        wake(at: world.now)
+    }
+
+    /// A link that it has made is open.
+    func connected(_ link: Link) {
+        if link === port.link { wake(at: world.now) }
+    }
+
+    /// It notices that one is broken.
+    func broke(_ link: Link) {
+        guard link === port.link else { return }
+        port.breakOff()
+        wake(at: world.now)
+    }
 
     // MARK: Time
 

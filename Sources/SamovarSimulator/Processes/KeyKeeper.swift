@@ -38,7 +38,6 @@ final class KeyKeeper: Process {
     private var isReadable = true
     private var isRepaired = false
     private var actsAt: Instant = 0
-    private var port = Port()
     private var triesAt: Instant = 0
     private var requests = 0
     private var isWaiting = false
@@ -117,22 +116,6 @@ final class KeyKeeper: Process {
     }
 
     override func end() { port.disconnect(world.network) }
-
-    override func arrive(_ parts: [[UInt8]], on link: Link) {
-        guard link === port.link else { return }
-        port.arrive(parts)
-        wake(at: world.now)
-    }
-
-    override func connected(_ link: Link) {
-        if link === port.link { wake(at: world.now) }
-    }
-
-    override func broke(_ link: Link) {
-        guard link === port.link else { return }
-        port.breakOff()
-        wake(at: world.now)
-    }
 
     private var pause: Instant {
         world.isFaulty ? random.about(world.swarm.inputs == nil ? 2 * seconds : 150 * milliseconds) : 300 * milliseconds

@@ -27,7 +27,6 @@ final class Errand {
 final class OperatorProcess: Process {
     private(set) var errands: [Errand] = []
     private var pending: Errand?
-    private var port = Port()
     private var actsAt: Instant = 0
     private var triesAt: Instant = 0
     /// Dead effects that have had their chance.
@@ -44,22 +43,6 @@ final class OperatorProcess: Process {
     override func begin() throws(Violation) {
         actsAt = world.now + pause
         wake(at: actsAt)
-    }
-
-    override func arrive(_ parts: [[UInt8]], on link: Link) {
-        guard link === port.link else { return }
-        port.arrive(parts)
-        wake(at: world.now)
-    }
-
-    override func connected(_ link: Link) {
-        if link === port.link { wake(at: world.now) }
-    }
-
-    override func broke(_ link: Link) {
-        guard link === port.link else { return }
-        port.breakOff()
-        wake(at: world.now)
     }
 
     private var pause: Instant { random.about(world.isFaulty ? 2 * seconds : 200 * milliseconds) }

@@ -25,7 +25,6 @@ final class Running {
 final class WorkerProcess: Process {
     private(set) var id = WorkerID.zero
     private var machine: WorkerMachine?
-    private var port = Port()
     private var running: [Lease: Running] = [:]
     private var ended: [(Running, JobResult.Answer)] = []
     private var streamed: [(job: Running, index: Int, drop: Assignment.Drop)] = []
@@ -75,23 +74,6 @@ final class WorkerProcess: Process {
     }
 
     // MARK: Events
-
-    override func arrive(_ parts: [[UInt8]], on link: Link) {
-        guard link === port.link else { return }
-        port.arrive(parts)
-        wake(at: world.now)
-    }
-
-    override func connected(_ link: Link) {
-        guard link === port.link else { return }
-        wake(at: world.now)
-    }
-
-    override func broke(_ link: Link) {
-        guard link === port.link else { return }
-        port.breakOff()
-        wake(at: world.now)
-    }
 
     /// The handler's time is over.
     private func jobEnded(_ job: Running) {
