@@ -48,6 +48,20 @@ import Testing
         }
     }
 
+    @Test func `The greatest credit that there is leaves room for everything`() throws {
+        let now = Timestamp(microseconds: 0)
+        let scenario = try #require(Scenario.all(of: .worker).first { $0.name == "cancel" })
+        var machine = ScenarioMachine(scenario, as: .worker, now: now)
+        let offer: Value = [.binary([UInt8](repeating: 7, count: 16)), 1, ["default"], []]
+        let hello = RawFrame(.hello, 1, timeline: RawFrame.noTimeline, [[["Conform", 1], 0, "worker", offer]])
+        // The task goes after CREDIT, and CANCEL after PONG.
+        let others: [(Kind, Int64)] = [(.credit, .max), (.ping, .max), (.pong, 0), (.credit, .max)]
+        for frame in [hello] + others.map({ RawFrame($0, $1, timeline: Stage.timeline(1)) }) {
+            machine.received(frame.parts, from: Route(.work, [1]), now: now)
+        }
+        #expect(machine.verdict == nil && machine.deadline == now + .milliseconds(700))
+    }
+
     @Test(arguments: [(4.7, true), (4.9, false)])
     func `A peer that was slow to start has all the time that a step gives, from its first sign on`(
         subscribed: Double, isInTime: Bool

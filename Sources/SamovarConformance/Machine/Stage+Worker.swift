@@ -47,6 +47,11 @@ struct WorkerSide {
     }
 
     var held: Int64 { Int64(jobs.values.count { $0.isOpen }) }
+    /// The greatest credit for its room, which may be more than can be counted.
+    var most: Int64 {
+        let (sum, isBeyond) = (sent - held).addingReportingOverflow(capacity ?? 0)
+        return isBeyond ? .max : sum
+    }
 }
 
 extension Stage {
@@ -151,7 +156,7 @@ extension Stage {
         guard !worker.isDraining else { return }
         if worker.capacity == nil, worker.jobs.isEmpty, credit > 0 { worker.capacity = credit }
         guard let capacity = worker.capacity else { return }
-        let most = worker.sent + capacity - worker.held
+        let most = worker.most
         guard credit <= most else {
             throw Fault(
                 rule: "Credit",

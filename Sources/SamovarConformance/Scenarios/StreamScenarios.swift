@@ -47,7 +47,7 @@ extension Scenario {
                 "stream-cancelled", "Streams", "A job that waits for STREAMED is cancelled. It ends, and its slot is free.",
                 [.act { $0.manners.marks = false }] + Step.greeted(.worker) + [
                     .task(Stage.Effect.stream(100)), Step.streamed(through: 64), .act { $0.cancel($0.leases) },
-                    .until("credit for the slot that is free") { $0.worker.credit == $0.worker.sent + ($0.worker.capacity ?? 0) },
+                    .until("credit for the slot that is free") { $0.worker.credit == $0.worker.most },
                 ] + Step.works()),
         ]
     }

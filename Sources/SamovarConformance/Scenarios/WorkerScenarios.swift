@@ -230,7 +230,7 @@ extension Scenario {
                 "A job of a minute is cancelled. Its handler stops: the slot is free, no answer comes, nobody claims it.",
                 Step.greeted(.worker) + [.task(Stage.Effect.sleep(60_000))] + Step.alive() + [
                     .act { $0.cancel($0.leases) },
-                    .until("credit for the slot that is free") { $0.worker.credit == $0.worker.sent + ($0.worker.capacity ?? 0) },
+                    .until("credit for the slot that is free") { $0.worker.credit == $0.worker.most },
                     .noResult("no answer of a job that was cancelled", for: .milliseconds(700)),
                 ] + Step.unclaimed()),
             Scenario(
@@ -239,7 +239,7 @@ extension Scenario {
                     .act { stage in stage.leases = stage.task((0..<stage.some).map { _ in Stage.Effect.sleep(60_000) }) }
                 ] + Step.alive() + [
                     .act { $0.cancel($0.leases) },
-                    .until("the whole credit again") { $0.worker.credit == $0.worker.sent + ($0.worker.capacity ?? 0) },
+                    .until("the whole credit again") { $0.worker.credit == $0.worker.most },
                 ] + Step.works() + Step.unclaimed()),
             Scenario(
                 "cancel-unknown", "CANCEL",
