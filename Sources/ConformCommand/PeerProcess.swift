@@ -141,16 +141,19 @@ final class PeerProcess: Sendable {
         defer { close(output) }
         var buffer = [UInt8](repeating: 0, count: 65_536)
         var line: [UInt8] = []
+        func endLine() {
+            post(.line(String(decoding: line, as: UTF8.self)))
+            line.removeAll()
+        }
+        // The last line need not have an end.
+        defer { if !line.isEmpty { endLine() } }
         while true {
             let count = Foundation.read(output, &buffer, buffer.count)
             guard count > 0 || (count < 0 && errno == EINTR) else { return }
             for byte in buffer.prefix(max(0, count)) {
-                if byte != UInt8(ascii: "\n"), line.count < Self.longestLine {
-                    line.append(byte)
-                } else {
-                    post(.line(String(decoding: line, as: UTF8.self)))
-                    line.removeAll()
-                }
+                let isEnd = byte == UInt8(ascii: "\n")
+                if isEnd || line.count == Self.longestLine { endLine() }
+                if !isEnd { line.append(byte) }
             }
         }
     }

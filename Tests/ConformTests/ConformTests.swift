@@ -49,6 +49,12 @@ import Testing
         #expect(output.contains("HELLO 1") && output.contains("at the front listener"), "\(output)")
     }
 
+    @Test(arguments: ["printf 'no JSON'", "printf '%1048576s' 1; printf x"])
+    func `The last line counts without an end, and so does what follows the longest line`(script: String) async throws {
+        let (end, output, errors) = try await conform(["client", "--rule", "pong", "--slack", "100"], ["sh", "-c", script])
+        #expect(end == .exited(65) && output.contains("a line that is none"), "\(output)\n\(errors)")
+    }
+
     @Test func `Usage is told with exit code 64`() async throws {
         #expect(try await conform(["worker", "--rule", "nonsense"], ["true"]).end == .exited(64))
         #expect(try await Child.run(Executable.samovar, ["conform", "worker"]).end == .exited(64))
