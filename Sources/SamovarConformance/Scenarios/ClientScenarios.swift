@@ -67,13 +67,13 @@ extension Scenario {
             Scenario(
                 "resend", "Numbers of a session",
                 "Three inputs have no outcome when the store says GOODBYE. After WELCOME they are sent again.",
-                unanswered + Step.lost(.client) + [
+                unanswered + Step.lost + [
                     Step.sends(from: 1, "after WELCOME"), .act { $0.receipt(1, 2, 3) },
                 ] + Step.applied(3)),
             Scenario(
                 "resend-taken", "Numbers of a session",
                 "The store has taken three inputs, and WELCOME expects the fourth. Their outcomes are not known, so they are sent again.",
-                unanswered + [.act { $0.client.expected = 4 }] + Step.lost(.client) + [
+                unanswered + [.act { $0.client.expected = 4 }] + Step.lost + [
                     Step.sends(from: 1, "after WELCOME, from the oldest without an outcome"), .act { $0.receipt(1, 2, 3) },
                 ] + Step.applied(3)),
             Scenario(
@@ -83,7 +83,7 @@ extension Scenario {
                     .act { stage in
                         stage.client.expected = 2; stage.receipt(1)
                     }
-                ] + Step.applied(1) + Step.lost(.client) + [
+                ] + Step.applied(1) + Step.lost + [
                     Step.sends(from: 2, "after WELCOME, from the oldest without an outcome"), .act { $0.receipt(2, 3) },
                 ] + Step.applied(3)),
             Scenario(

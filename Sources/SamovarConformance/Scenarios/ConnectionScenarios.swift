@@ -31,14 +31,11 @@ extension Scenario {
                 "An ERROR unknownPeer is answered with HELLO on the same socket, and nothing is lost by that.",
                 Step.greeted(role) + [
                     .act { $0.error(.unknownPeer) },
-                    .expect("HELLO on the same socket") { stage, event in
-                        guard case .frame(let frame, let route) = event, frame.is(.hello) else { return .other }
-                        return route == stage.former ? .met : .broken("HELLO on the same socket")
-                    },
+                    .hello("HELLO on the same socket") { stage, _, route in route == stage.former },
                 ] + Step.alive()),
             Scenario(
                 "epoch", "HELLO first", "The store says GOODBYE three times. The numbers of HELLO rise, and the identity stays.",
-                Step.greeted(role) + Step.lost(role) + Step.lost(role) + Step.lost(role) + Step.alive()),
+                Step.greeted(role) + Step.lost + Step.lost + Step.lost + Step.alive()),
         ]
     }
 
@@ -64,11 +61,9 @@ extension Scenario {
                 "The store says GOODBYE. The peer opens another connection at once, and says HELLO with its timeline.",
                 Step.greeted(role) + Step.alive() + [
                     .act { $0.goodbye() },
-                    .expect("HELLO on another connection, with the timeline of WELCOME", within: .milliseconds(20)) {
-                        stage, event in
-                        guard case .frame(let frame, let route) = event, frame.is(.hello) else { return .other }
-                        let isRight = route != stage.former && frame.timeline == stage.timeline
-                        return isRight ? .met : .broken("HELLO on another connection, with the timeline of WELCOME")
+                    .hello("HELLO on another connection, with the timeline of WELCOME", within: .milliseconds(20)) {
+                        stage, frame, route in
+                        route != stage.former && frame.timeline == stage.timeline
                     },
                 ]),
             Scenario(
@@ -110,9 +105,8 @@ extension Scenario {
                     .act {
                         $0.goodbye(); $0.beginTimeline(2); $0.head = 7
                     },
-                    .expect("HELLO with the timeline that the peer knows", within: .milliseconds(20)) { stage, event in
-                        guard let frame = event.frame, frame.is(.hello) else { return .other }
-                        return frame.timeline == Stage.timeline(1) ? .met : .broken("HELLO with the timeline that the peer knows")
+                    .hello("HELLO with the timeline that the peer knows", within: .milliseconds(20)) { _, frame, _ in
+                        frame.timeline == Stage.timeline(1)
                     },
                 ] + Step.alive() + [
                     .act { $0.goodbye() },
@@ -169,7 +163,7 @@ extension Scenario {
                     .act {
                         $0.goodbye(); $0.beginTimeline(2); $0.head = 3; $0.start = 1
                     }, .another(within: .milliseconds(20)),
-                ] + Step.alive() + Step.lost(role) + Step.alive()),
+                ] + Step.alive() + Step.lost + Step.alive()),
         ]
     }
 

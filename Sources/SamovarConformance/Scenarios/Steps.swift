@@ -13,6 +13,16 @@ extension Step {
         }
     }
 
+    /// HELLO, as this says.
+    static func hello(
+        _ what: String, within: Duration = .zero, _ isRight: @escaping @Sendable (Stage, RawFrame, Route) -> Bool
+    ) -> Step {
+        expect(what, within: within) { stage, event in
+            guard case .frame(let frame, let route) = event, frame.is(.hello) else { return .other }
+            return isRight(stage, frame, route) ? .met : .broken(what)
+        }
+    }
+
     /// The peer is welcomed; a worker has given credit.
     static func greeted(_ role: Subject) -> [Step] {
         [another("HELLO at the \(role == .worker ? "work" : "front") listener")]
@@ -31,9 +41,9 @@ extension Step {
     }
 
     /// What the peer says again when it has lost its connection: it is welcomed on another one.
-    static func lost(_ role: Subject) -> [Step] {
-        [act { $0.goodbye() }, another("HELLO on another connection after GOODBYE", within: .milliseconds(20))]
-    }
+    static let lost = [
+        act { $0.goodbye() }, another("HELLO on another connection after GOODBYE", within: .milliseconds(20)),
+    ]
 
     /// The peer has given up: no HELLO comes any more.
     static func final(_ why: String) -> [Step] {

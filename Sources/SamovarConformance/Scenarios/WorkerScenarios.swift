@@ -23,7 +23,7 @@ extension Scenario {
             Scenario(
                 "credit-after-hello", "Credit",
                 "After another HELLO the count begins anew, and the credit is zero until it is given.",
-                Step.greeted(.worker) + Step.works() + Step.lost(.worker) + [
+                Step.greeted(.worker) + Step.works() + Step.lost + [
                     .until("CREDIT after WELCOME") { $0.worker.credit > 0 }
                 ]
                     + Step.works()),
@@ -82,7 +82,7 @@ extension Scenario {
                 Step.greeted(.worker) + [
                     .task(Stage.Effect.echo("tea, “ä” and 🫖")),
                     .result("one message, {\"echoed\": …}, with the text") { $0.messages == [Stage.echoed("tea, “ä” and 🫖")] },
-                ] + Step.lost(.worker)),
+                ] + Step.lost),
             Scenario(
                 "messages", "Jobs", "A job answers three messages. They come in one answer, in order.",
                 Step.greeted(.worker) + [
@@ -176,10 +176,7 @@ extension Scenario {
                 "An answer is acknowledged. It is not sent again, and the next HELLO does not claim its job.",
                 Step.greeted(.worker) + Step.works() + Step.alive() + [
                     .act { $0.goodbye() },
-                    .expect("HELLO without claims", within: .milliseconds(20)) { stage, event in
-                        guard event.isFrame(.hello) else { return .other }
-                        return stage.worker.claims.isEmpty ? .met : .broken("HELLO without claims")
-                    },
+                    .hello("HELLO without claims", within: .milliseconds(20)) { stage, _, _ in stage.worker.claims.isEmpty },
                     .noResult("no answer that was acknowledged", for: .milliseconds(700)),
                 ]),
             Scenario(
@@ -276,10 +273,8 @@ extension Step {
     fileprivate static func unclaimed() -> [Step] {
         [
             act { $0.goodbye() },
-            expect("HELLO without claims of what was cancelled", within: .milliseconds(20)) { stage, event in
-                guard event.isFrame(.hello) else { return .other }
-                let isFree = !stage.worker.claims.contains { stage.worker.jobs[$0[2] ?? .nil]?.isCancelled == true }
-                return isFree ? .met : .broken("HELLO without claims of what was cancelled")
+            hello("HELLO without claims of what was cancelled", within: .milliseconds(20)) { stage, _, _ in
+                !stage.worker.claims.contains { stage.worker.jobs[$0[2] ?? .nil]?.isCancelled == true }
             },
         ]
     }
