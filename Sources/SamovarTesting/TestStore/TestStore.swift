@@ -2,7 +2,6 @@ import MessagePack
 public import SamovarCore
 import SamovarStore
 import SamovarWire
-import Synchronization
 public import Testing
 
 /// A program in a test: the store of production with a clock that the test moves, and with the test in place of workers, clients
@@ -43,8 +42,9 @@ public final class TestStore<P: Program> {
     /// As stores, workers and clients read what a store has written.
     let recorded = MessagePackDecoder(lenient: true, refusingUnknownFields: false)
     private let made: SourceLocation
-    private let seen: ViewRecorder<P.ViewState>
-    private let breaches = BreachRecorder()
+    private let seen = Recorder<P.ViewState>()
+    private typealias Breach = (name: String, turn: String)
+    private let breaches = Recorder<Breach>()
     /// The newest output that was expected.
     var expectedOutputs = EffectID(turn: 0, ordinal: 0)
     /// Dead effects that were expected.
@@ -71,33 +71,48 @@ public final class TestStore<P: Program> {
         exhaustive: Bool = true, limits: GroupLimits = .default, gates: [InputGate<P>] = [], observers: [TurnObserver<P>] = [],
         reporter: TestReporter = .swiftTesting, at location: SourceLocation = #_sourceLocation
     ) throws {
-        let recorder = ViewRecorder<P.ViewState>()
+        let seen = seen
         let watcher = TurnObserver<P> { _, state, _ in
             P.view(state)
         } deliver: {
-            recorder.append($0)
+            TestStore.note($0, in: seen)
         }
         bench = try TestBench(
             seed: try MessagePackEncoder(canonical: true).encode(seed), now: now, limits: limits, gates: gates,
             observers: [watcher] + Self.guardians(breaches) + observers)
-        seen = recorder
         isExhaustive = exhaustive
         self.reporter = reporter
         made = location
-        recorder.append(view)
-        for rule in P.invariants where !rule.holds(state) { breaches.append(rule.name, "the start, turn 1") }
+        Self.note(view, in: seen)
+        for rule in P.invariants where !rule.holds(state) { Self.note((rule.name, "the start, turn 1"), in: breaches) }
         reportBreaches("the start", at: location)
         checkCodec(at: location)
     }
 
     /// Looks at the program's invariants after each turn.
-    private static func guardians(_ breaches: BreachRecorder) -> [TurnObserver<P>] {
+    private static func guardians(_ breaches: Recorder<Breach>) -> [TurnObserver<P>] {
         P.invariants.map { rule in
             TurnObserver<P> { message, state, turn in
                 rule.holds(state) ? nil : "turn \(turn.number), by \(ValueText.of(message))"
             } deliver: {
-                breaches.append(rule.name, $0)
+                TestStore.note((rule.name, $0), in: breaches)
             }
+        }
+    }
+
+    /// The first turn that breaks an invariant.
+    private static func note(_ breach: Breach, in breaches: Recorder<Breach>) {
+        breaches.update { breaches in
+            if !breaches.contains(where: { $0.name == breach.name }) { breaches.append(breach) }
+        }
+    }
+
+    /// Equal ones in a row once, and the newest 10,000.
+    private static func note(_ view: P.ViewState, in views: Recorder<P.ViewState>) {
+        views.update { views in
+            guard views.last != view else { return }
+            views.append(view)
+            if views.count > 10_000 { views.removeFirst() }
         }
     }
 
@@ -302,26 +317,5 @@ extension TestStore where P.Seed == NoSeed {
         try self.init(
             program, seed: NoSeed(), now: now, exhaustive: exhaustive, limits: limits, gates: gates, observers: observers,
             reporter: reporter, at: location)
-    }
-}
-
-/// Notes views for `expectViews`, the newest of them. The store calls it on the test's own thread; the lock is for the type system.
-final class ViewRecorder<View: Equatable & Sendable>: Sendable {
-    static var limit: Int { 10_000 }
-    private let views = Mutex<[View]>([])
-
-    func append(_ view: View) {
-        views.withLock { views in
-            guard views.last != view else { return }
-            views.append(view)
-            if views.count > Self.limit { views.removeFirst(views.count - Self.limit) }
-        }
-    }
-
-    func takeAll() -> [View] {
-        views.withLock { views in
-            defer { views.removeAll() }
-            return views
-        }
     }
 }
