@@ -85,14 +85,14 @@ extension ModelProgram.Message: MessagePackable {
         case (2, let work?): self = .ordered(inputID, work, count: Int(number))
         case (3, nil): self = .answered(inputID, resultID: number)
         case (4, nil): self = .failed(inputID, attempts: Int(number))
-        case (5, nil): self = .armed(inputID, try .read(number, at: offset))
+        case (5, nil): self = .armed(inputID, try known(TimerSpec(code: number), number, at: offset))
         case (6, nil): self = .disarmed(inputID, timer: Int(number))
         case (7, nil): self = .fired(inputID, timer: Int(number))
-        case (8, let work?): self = .labelled(inputID, work, try .read(number, at: offset))
+        case (8, let work?): self = .labelled(inputID, work, try known(LabelSpec(code: Int(clamping: number)), number, at: offset))
         case (9, nil): self = .cancelled(inputID, labelSpec: Int(number))
         case (10, nil): self = .emitted(inputID)
         case (11, nil): self = .streamed(inputID, item: Int(number))
-        case (12, nil): self = .controlled(inputID, try .read(number, at: offset))
+        case (12, nil): self = .controlled(inputID, try known(ControlSpec(code: number), number, at: offset))
         case (13, nil): self = .operated(inputID)
         default: throw MessagePackError(.invalidValue, "no message \(kind)", offset: offset)
         }
@@ -134,29 +134,10 @@ extension ModelProgram.ViewState: MessagePackable {
     }
 }
 
-extension TimerSpec {
-    fileprivate static func read(_ code: UInt64, at offset: Int) throws(MessagePackError) -> TimerSpec {
-        guard let timer = TimerSpec(code: code) else { throw MessagePackError(.invalidValue, "no timer \(code)", offset: offset) }
-        return timer
-    }
-}
-
-extension LabelSpec {
-    fileprivate static func read(_ code: UInt64, at offset: Int) throws(MessagePackError) -> LabelSpec {
-        guard code < 1 << 16, let labelSpec = LabelSpec(code: Int(code)) else {
-            throw MessagePackError(.invalidValue, "no label \(code)", offset: offset)
-        }
-        return labelSpec
-    }
-}
-
-extension ControlSpec {
-    fileprivate static func read(_ code: UInt64, at offset: Int) throws(MessagePackError) -> ControlSpec {
-        guard let controlSpec = ControlSpec(code: code) else {
-            throw MessagePackError(.invalidValue, "no control \(code)", offset: offset)
-        }
-        return controlSpec
-    }
+/// - Parameter spec: what the code stands for, if it does.
+private func known<Spec>(_ spec: Spec?, _ code: UInt64, at offset: Int) throws(MessagePackError) -> Spec {
+    guard let spec else { throw MessagePackError(.invalidValue, "no \(Spec.self) \(code)", offset: offset) }
+    return spec
 }
 
 extension MessagePackWriter {
