@@ -1,5 +1,6 @@
 import MessagePack
 import SamovarCore
+import SamovarStore
 import SamovarWire
 
 /// What is dead, what is paused, and what an operator does about it.
@@ -205,9 +206,7 @@ extension Errand {
             case nil: []
             }
         let ids = names.compactMap { name -> EffectID? in
-            guard case .string(let text) = name else { return nil }
-            let parts = text.split(separator: "/").compactMap { Int($0) }
-            return parts.count == 2 ? EffectID(turn: parts[0], ordinal: parts[1]) : nil
+            if case .string(let text) = name { EffectID(named: text) } else { nil }
         }
         guard ids.count == names.count, effects.map({ !ids.isEmpty && $0.isSuperset(of: ids) }) ?? true else { return nil }
         return ids.map { request.verb == "requeue" ? .requeued($0) : .dropped($0) }

@@ -8,14 +8,12 @@ struct Trace {
     private var hash = KeyedHash(Secret(high: 0, low: 0))
     private let keeping: Simulation.Tracing
     private(set) var lines: [String] = []
-    private(set) var count = 0
 
     init(_ keeping: Simulation.Tracing) {
         self.keeping = keeping
     }
 
     mutating func note(_ time: Instant, _ a: Int, _ b: Int = 0, content: [[UInt8]] = [], _ text: () -> String) {
-        count += 1
         hash.combine(UInt64(bitPattern: time))
         hash.combine(a)
         hash.combine(b)

@@ -48,8 +48,6 @@ final class Link {
     var credit = CreditTold()
     var tasks = TasksSent()
     var standing = Standing()
-    /// Arrived, and not read by the peer.
-    var unread = 0
 
     init(id: Int, listener: Listener?, peer: Process, store: StoreProcess, incarnation: Int, identity: Identity, isForced: Bool) {
         self.id = id

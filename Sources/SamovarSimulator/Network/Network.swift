@@ -14,7 +14,7 @@ final class Network {
     private(set) var subscriptions: [Link] = []
     private var made = 0
     /// How often a peer has tried to reach a door: each attempt is at the next place.
-    private var attempts: [Door: [ObjectIdentifier: Int]] = [:]
+    private var attempts: [Listener?: [ObjectIdentifier: Int]] = [:]
     /// Which directions to and from a peer are cut, by the peer's place.
     private var cuts: Set<Cut> = []
 
@@ -51,9 +51,8 @@ final class Network {
 
     private func nextStore(for peer: Process, _ listener: Listener?) -> StoreProcess {
         guard world.stores.count > 1 else { return world.store }
-        let door: Door = listener.map { $0 == .front ? .front : $0 == .work ? .work : .admin } ?? .view
-        let attempt = attempts[door, default: [:]][ObjectIdentifier(peer), default: 0]
-        attempts[door, default: [:]][ObjectIdentifier(peer)] = attempt + 1
+        let attempt = attempts[listener, default: [:]][ObjectIdentifier(peer), default: 0]
+        attempts[listener, default: [:]][ObjectIdentifier(peer)] = attempt + 1
         return world.stores[attempt % world.stores.count]
     }
 

@@ -30,10 +30,7 @@ struct Port {
         while let envelope = waiting.popFirst() { network.send(envelope.parts, on: link, .toStore) }
     }
 
-    mutating func arrive(_ parts: [[UInt8]]) {
-        link?.unread += 1
-        arrived.append(parts)
-    }
+    mutating func arrive(_ parts: [[UInt8]]) { arrived.append(parts) }
 
     mutating func breakOff() { broke = true }
 
@@ -47,7 +44,6 @@ struct Port {
         let count = min(limit, arrived.count)
         let messages = Array(arrived.prefix(count))
         arrived.removeFirst(count)
-        link?.unread -= count
         return (messages, count == limit)
     }
 }
