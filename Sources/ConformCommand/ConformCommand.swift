@@ -27,15 +27,11 @@ public struct ConformCommand: AsyncParsableCommand {
                 """)
     }
 
-    enum Format: String, ExpressibleByArgument, CaseIterable {
-        case text, json
-    }
-
     @Argument(help: "What the command is.") var role: Subject
     @Argument(parsing: .postTerminator, help: "The command, with its arguments.") var command: [String] = []
     @Option(name: .long, help: "Play this scenario alone; may be given more than once.") var rule: [String] = []
     @Flag(name: .long, help: "List the scenarios.") var list = false
-    @Option(name: .long, help: "text or json.") var format = Format.text
+    @Option(name: .long, help: "text or json.") var format = OutputFormat.text
     @Option(name: .long, help: "How many milliseconds a busy machine may be late.") var slack = 2_000
     @Option(name: .long, help: "So many scenarios at once: most of their time is waiting.") var jobs = 8
 

@@ -51,20 +51,17 @@ public struct Report: Sendable {
     /// The same for a program.
     public var value: Value {
         let scenarios = results.map { result -> Value in
-            let (scenario, verdict) = (result.scenario, result.verdict)
-            var pairs: [(String, Value)] = [("name", .string(scenario.name)), ("rule", .string(scenario.rule))]
-            pairs += [("story", .string(scenario.story)), ("held", .bool(verdict == .held))]
-            if case .broken(let fault) = verdict {
-                pairs += [("broken", .string(fault.rule)), ("expected", .string(fault.expected)), ("seen", .string(fault.seen))]
-                pairs.append(("frame", .array(fault.parts.map { .string(hexadecimal($0)) })))
-                pairs.append(("errors", .string(result.errors)))
-            }
-            return Self.map(pairs)
+            let scenario = result.scenario
+            var value: Value = ["name": .string(scenario.name), "rule": .string(scenario.rule), "story": .string(scenario.story)]
+            value["held"] = .bool(result.verdict == .held)
+            guard case .broken(let fault) = result.verdict else { return value }
+            value["broken"] = .string(fault.rule)
+            value["expected"] = .string(fault.expected)
+            value["seen"] = .string(fault.seen)
+            value["frame"] = .array(fault.parts.map { .string(hexadecimal($0)) })
+            value["errors"] = .string(result.errors)
+            return value
         }
-        return Self.map([
-            ("scenarios", .array(scenarios)), ("held", .int(Int64(results.count - broken))), ("broken", .int(Int64(broken))),
-        ])
+        return ["scenarios": .array(scenarios), "held": .int(Int64(results.count - broken)), "broken": .int(Int64(broken))]
     }
-
-    private static func map(_ pairs: [(String, Value)]) -> Value { .map(pairs.map { .init(.string($0.0), $0.1) }) }
 }

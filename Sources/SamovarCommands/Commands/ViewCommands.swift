@@ -6,7 +6,7 @@ import SamovarTerminal
 import SamovarText
 import Synchronization
 
-enum OutputFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
+package enum OutputFormat: String, ExpressibleByArgument, CaseIterable, Sendable {
     case text, json
 }
 
