@@ -4,18 +4,17 @@ import ZeroMQ
 
 /// The sockets of a store's doors, all of them files or all of them ports. Made and used on the loop's thread.
 final class DoorSockets {
-    private var front: BoundSocket
-    private var work: BoundSocket
+    private let front: BoundSocket
+    private let work: BoundSocket
+    private let view: BoundSocket
     /// Nil for ports without keys: operators come over `ipc` then.
-    private var admin: BoundSocket?
-    private var view: BoundSocket
+    private let admin: BoundSocket?
+    /// Those that there are.
+    let all: [BoundSocket]
     /// The topics that subscribers have asked for here since the view socket was opened.
     private(set) var topics: Set<[UInt8]> = []
     private var takenBack: Set<[UInt8]> = []
     private var strange = 0
-    private let authenticators: [Door: Authenticator]
-    /// Where they are, by the doors that there are.
-    let doors: [(door: Door, address: String)]
 
     /// - Parameters:
     ///   - address: where a door is, as ZeroMQ spells it.
@@ -25,43 +24,22 @@ final class DoorSockets {
         _ context: Context, at address: (Door) -> String, hasAdmin: Bool = true, secret: CurveSecretKey?, poller: inout Poller,
         authenticator: (Door) throws(ZeroMQError) -> Authenticator
     ) throws(ZeroMQError) {
-        var authenticators: [Door: Authenticator] = [:]
-        var doors: [(door: Door, address: String)] = []
-        func bound(_ door: Door, _ kind: Socket.Kind, _ options: SocketOptions) throws(ZeroMQError) -> BoundSocket {
-            let authenticator = try authenticator(door)
-            authenticators[door] = authenticator
-            var options = options
-            options.security = Self.security(secret, authenticator)
-            doors.append((door, address(door)))
-            return try BoundSocket(context, kind, options, at: address(door))
+        func bound(_ door: Door) throws(ZeroMQError) -> BoundSocket {
+            try BoundSocket(context, door, at: address(door), secret, authenticator(door))
         }
-        var front = try bound(.front, .router, .front)
-        var work = try bound(.work, .router, .work)
-        let view = try bound(.view, .extendedPublisher, .view)
-        front.register(&poller)
-        work.register(&poller)
-        var admin: BoundSocket?
-        if hasAdmin {
-            admin = try bound(.admin, .router, .admin)
-            admin?.register(&poller)
-        }
-        self.front = front
-        self.work = work
-        self.admin = admin
-        self.view = view
-        self.authenticators = authenticators
-        self.doors = doors
-    }
-
-    private static func security(_ secret: CurveSecretKey?, _ authenticator: Authenticator) -> SocketOptions.Security {
-        secret.map { .curveServer($0, authenticator) } ?? .authenticated(authenticator)
+        front = try bound(.front)
+        work = try bound(.work)
+        view = try bound(.view)
+        admin = try hasAdmin ? bound(.admin) : nil
+        all = [front, work, view, admin].compactMap(\.self)
+        for socket in all { socket.register(&poller) }
     }
 
     /// How many were not let in.
-    var refusals: Int { authenticators.values.reduce(0) { $0 + $1.counts.refused } }
+    var refusals: Int { all.reduce(0) { $0 + $1.authenticator.counts.refused } }
 
     /// Nobody has been reported yet.
-    func forgetReports() { for authenticator in authenticators.values { authenticator.forgetReports() } }
+    func forgetReports() { for socket in all { socket.authenticator.forgetReports() } }
 
     // MARK: Connections
 
@@ -74,18 +52,10 @@ final class DoorSockets {
 
     /// Ends all connections, and has another key from then on.
     func close(for secret: CurveSecretKey) throws(ZeroMQError) {
-        for (door, authenticator) in authenticators {
-            let security = Self.security(secret, authenticator)
-            switch door {
-            case .front: front.secure(security)
-            case .work: work.secure(security)
-            case .view: view.secure(security)
-            case .admin: admin?.secure(security)
-            }
+        for socket in all {
+            socket.secure(secret)
+            try socket.close()
         }
-        try front.close()
-        try work.close()
-        try admin?.close()
         try closeView()
     }
 
@@ -96,21 +66,11 @@ final class DoorSockets {
     }
 
     /// Some sockets are closed, and ``reopen(_:)`` has to be called every now and then.
-    var isIncomplete: Bool { front.isClosed || work.isClosed || view.isClosed || isAdminClosed }
-
-    private var isAdminClosed: Bool {
-        switch admin {
-        case .some(let admin): admin.isClosed
-        case .none: false
-        }
-    }
+    var isIncomplete: Bool { front.isClosed || work.isClosed || view.isClosed || admin?.isClosed ?? false }
 
     /// Opens what is closed, as far as its address is free.
     func reopen(_ poller: inout Poller) throws(ZeroMQError) {
-        if try front.reopen() { front.register(&poller) }
-        if try work.reopen() { work.register(&poller) }
-        if try admin?.reopen() ?? false { admin?.register(&poller) }
-        _ = try view.reopen()
+        for socket in all where try socket.reopen() { socket.register(&poller) }
     }
 
     // MARK: Messages

@@ -57,7 +57,7 @@ struct StoreSockets: ~Copyable {
     mutating func tryDoors() throws {
         guard let server, let remote else { return }
         let before = remote.refusals
-        try DoorTrial.run(context, at: remote.doors, of: server, gate)
+        try DoorTrial.run(context, at: remote.all.map { ($0.door, $0.address) }, of: server, gate)
         refusalsOfTrial += remote.refusals - before
         // Or strangers of loopback would not be reported either, for a while.
         remote.forgetReports()
