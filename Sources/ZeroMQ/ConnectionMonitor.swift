@@ -32,10 +32,7 @@ public struct ConnectionMonitor: ~Copyable {
         events.close()
     }
 
-    /// Whether the connection broke, or could not be made, since the last call of this or of ``connectionEnd()``.
-    public mutating func connectionBroke() throws(ZeroMQError) -> Bool { try connectionEnd() != nil }
-
-    /// How the connection ended, or why it could not be made, if it did since the last call of this or of ``connectionBroke()``.
+    /// How the connection ended, or why it could not be made, if it did since the last call.
     public mutating func connectionEnd() throws(ZeroMQError) -> ConnectionEnd? {
         var end: ConnectionEnd?
         // Two frames: the event, and the address.

@@ -198,19 +198,16 @@ extension Socket {
 public struct MultipartMessage: Sendable {
     /// Those that were kept, at most ``SocketOptions/maximumFrames``.
     public private(set) var frames: [[UInt8]] = []
-    /// How many further frames were thrown away.
-    public private(set) var droppedFrames = 0
+    /// Whether the message had more frames than its socket accepts. It is not one of ours: count it and let it go.
+    public private(set) var isTruncated = false
     /// How the ``Authenticator`` of the socket has named its sender; nil if the socket has none.
     public fileprivate(set) var userID: String?
-
-    /// Whether the message had more frames than its socket accepts. It is not one of ours: count it and let it go.
-    public var isTruncated: Bool { droppedFrames > 0 }
 
     fileprivate init(upTo limit: Int) { frames.reserveCapacity(limit) }
 
     /// What is thrown away is not copied.
     fileprivate mutating func append(_ frame: inout ReceivedFrame, limit: Int) {
-        if frames.count < limit { frames.append(frame.bytes) } else { droppedFrames += 1 }
+        if frames.count < limit { frames.append(frame.bytes) } else { isTruncated = true }
     }
 }
 

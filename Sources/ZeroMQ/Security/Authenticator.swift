@@ -24,8 +24,6 @@ public final class Authenticator: Sendable {
         public let address: String
         /// Who it was; nil if what it offered can never be granted.
         public let credentials: ZAPRequest.Credentials?
-        /// Because of trouble here.
-        public let isTrouble: Bool
         /// How many there were from that address that were not reported, since the last one that was.
         public let unreported: Int
     }
@@ -34,7 +32,6 @@ public final class Authenticator: Sendable {
     public struct Counts: Hashable, Sendable {
         public var accepted = 0
         public var refused = 0
-        public var troubled = 0
     }
 
     /// The name of what it decides about, which no other authenticator has.
@@ -95,21 +92,15 @@ final class AuthenticatorDesk: Sendable {
     /// - Parameter request: nil for one that is never granted.
     func verdict(on request: ZAPRequest?) -> ZAPVerdict {
         let verdict = request.map(decide) ?? .refuse
-        let isTrouble =
-            switch verdict {
-            case .accept(let userID): userID.isEmpty
-            case .refuse: false
-            case .trouble: true
-            }
         let address = request?.address ?? ""
         let refusal = state.withLock { state -> Authenticator.Refusal? in
-            if case .accept = verdict, !isTrouble {
+            if case .accept(let userID) = verdict, !userID.isEmpty {
                 state.counts.accepted += 1
                 return nil
             }
-            if isTrouble { state.counts.troubled += 1 } else { state.counts.refused += 1 }
+            state.counts.refused += 1
             return state.reports.refused(address, now: .now).map {
-                Authenticator.Refusal(address: address, credentials: request?.credentials, isTrouble: isTrouble, unreported: $0)
+                Authenticator.Refusal(address: address, credentials: request?.credentials, unreported: $0)
             }
         }
         if let refusal { report(refusal) }

@@ -11,6 +11,8 @@ final class ZAPHandler: Sendable {
     private let desks: Mutex<[String: AuthenticatorDesk]>
     private let stop: Wakeup
     private let ended = DispatchSemaphore(value: 0)
+    /// Why the thread could not begin.
+    private let failure = Mutex<ZeroMQError?>(nil)
 
     /// Has the thread answer for a domain, and begins it if it is the first.
     static func join(_ context: Context, _ domain: String, _ desk: AuthenticatorDesk) throws(ZeroMQError) -> ZAPHandler {
@@ -41,7 +43,6 @@ final class ZAPHandler: Sendable {
         desks = Mutex([domain: desk])
         stop = try Wakeup()
         let begun = DispatchSemaphore(value: 0)
-        let failure = Failure()
         try SystemThread.start("samovar-keys") { [self] in
             defer { ended.signal() }
             do throws(ZeroMQError) {
@@ -52,17 +53,12 @@ final class ZAPHandler: Sendable {
                 try serve(&socket)
             } catch {
                 // Only a socket that is not one fails while it serves. Then nobody is let in any more.
-                failure.error.withLock { $0 = error }
+                failure.withLock { $0 = error }
                 begun.signal()
             }
         }
         begun.wait()
-        if let error = failure.error.withLock(\.self) { throw error }
-    }
-
-    /// Why the thread could not begin.
-    private final class Failure: Sendable {
-        let error = Mutex<ZeroMQError?>(nil)
+        if let error = failure.withLock(\.self) { throw error }
     }
 
     private static func bound(_ context: Context) throws(ZeroMQError) -> Socket {

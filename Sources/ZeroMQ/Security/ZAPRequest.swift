@@ -10,8 +10,6 @@ public struct ZAPRequest: Hashable, Sendable {
         case key(CurvePublicKey)
     }
 
-    /// The domain of the socket; see ``Authenticator/domain``.
-    public let domain: String
     /// Where it comes from: the number of a host, or `localhost` and the user.
     public let address: String
     /// Who it is.
@@ -24,8 +22,6 @@ public enum ZAPVerdict: Hashable, Sendable {
     case accept(userID: String)
     /// No. The other side is told so.
     case refuse
-    /// Not now: there is trouble here. The other side hears nothing until ``SocketOptions/handshakeTimeout``, and may come again.
-    case trouble
 }
 
 /// A request as libzmq makes it (https://rfc.zeromq.org/spec/27/), with the way back to the connection.
@@ -56,7 +52,7 @@ struct ZAPEnvelope {
         let credentials = Self.credentials(address: texts[1], mechanism: texts[3], Array(frames[8...]))
         let address = texts[1].split(separator: ":").prefix(2).joined(separator: ":")
         request = credentials.map {
-            ZAPRequest(domain: texts[0], address: texts[1].hasPrefix("localhost:") ? address : texts[1], credentials: $0)
+            ZAPRequest(address: texts[1].hasPrefix("localhost:") ? address : texts[1], credentials: $0)
         }
     }
 
@@ -81,7 +77,6 @@ struct ZAPEnvelope {
             case .accept(let userID) where userID.isEmpty: ("300", "no user id", "")
             case .accept(let userID): ("200", "OK", userID)
             case .refuse: ("400", "refused", "")
-            case .trouble: ("300", "try again", "")
             }
         return route + [Self.version, id] + [code, text, userID, ""].map { Array($0.utf8) }
     }

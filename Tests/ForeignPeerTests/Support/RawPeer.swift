@@ -86,7 +86,7 @@ final class RawPeer {
     /// Waits until the socket's monitor tells that the connection is gone.
     func waitForDisconnect() async throws {
         try await eventually("the connection is dropped") {
-            if try monitor.connectionBroke() { isBroken = true }
+            if try monitor.connectionEnd() != nil { isBroken = true }
             return isBroken
         }
     }
