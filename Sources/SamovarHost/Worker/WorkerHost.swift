@@ -40,32 +40,6 @@ public struct WorkerConfiguration: Sendable {
         self.limits = limits
         self.readAhead = readAhead
     }
-
-    /// A store does not answer a HELLO beyond its limits: the worker would wait for one for ever, and nobody would know why.
-    fileprivate func requirePossible() throws(WorkerError) {
-        let most = 65_536
-        try require(slots <= most, "\(slots) slots; \(most) at most")
-        try require(readAhead <= most, "\(readAhead) jobs read ahead; \(most) at most")
-        try require(queues.count <= WorkerOffer.queueLimit, "\(queues.count) queues; \(WorkerOffer.queueLimit) at most")
-        for bytes in queues.map(\.name.utf8.count) {
-            try require(
-                bytes <= WorkerOffer.queueLimit, "the name of a queue has \(bytes) bytes; \(WorkerOffer.queueLimit) at most")
-        }
-        for queue in queues {
-            guard let limit = limits[queue] else { continue }
-            try require((1...most).contains(limit), "\(limit) jobs of queue \(queue) at once; 1 to \(most) are possible")
-        }
-        let names = WorkerOffer.capabilityLimit
-        try require(capabilities.count <= names, "\(capabilities.count) capabilities; \(names) at most")
-        for bytes in capabilities.map(\.utf8.count) {
-            let most = WorkerOffer.capabilityBytes
-            try require(bytes <= most, "the name of a capability has \(bytes) bytes; \(most) at most")
-        }
-    }
-
-    private func require(_ isPossible: Bool, _ description: @autoclosure () -> String) throws(WorkerError) {
-        guard isPossible else { throw WorkerError(description: description()) }
-    }
 }
 
 /// A worker process of a program: takes jobs from the store, runs the handlers, and sends what they answer.
@@ -89,19 +63,22 @@ public struct WorkerHost<P: Program>: Service {
     ///
     /// - Throws: `WorkerError` for a configuration beyond what a store takes; what libzmq says if no socket can be made.
     public init(_ worker: Worker<P>, _ configuration: WorkerConfiguration, logger: Logger) throws {
-        try configuration.requirePossible()
-        self.worker = worker
-        self.configuration = configuration
-        self.logger = logger
         let slots = max(1, configuration.slots)
         let offer = WorkerOffer(
             id: configuration.id, slots: slots, queues: configuration.queues, limits: configuration.limits,
             capabilities: configuration.capabilities)
+        // A store does not answer a HELLO beyond its limits: the worker would wait for one for ever, and nobody would know why.
+        if let objection = offer.objection { throw WorkerError(description: objection) }
+        let (readAhead, most) = (configuration.readAhead, WorkerOffer.slotLimit)
+        guard readAhead <= most else { throw WorkerError(description: "\(readAhead) jobs read ahead; \(most) at most") }
+        self.worker = worker
+        self.configuration = configuration
+        self.logger = logger
         var settings = WorkerMachine.Settings.standard
         settings.drain = Self.drain
         let coordinator = try WorkerCoordinator(
             WorkerMachine(
-                offer, schema: P.schema, readAhead: configuration.readAhead,
+                offer, schema: P.schema, readAhead: readAhead,
                 // No process connects once a microsecond; so the store knows the newer one of an identity by its greater number.
                 epoch: Int(HostClock().now().microseconds), settings: settings,
                 random: Random(seed: .random(in: .min ... .max))),

@@ -60,6 +60,8 @@ public struct WorkerOffer: Equatable, Sendable {
     /// What it can do, for effects that need it.
     public var capabilities: Set<String>
 
+    /// The most slots, and the most jobs of a queue at once.
+    public static let slotLimit = 65_536
     /// The most queues that a worker may serve, and the most bytes of the name of one.
     public static let queueLimit = 1_024
     /// The most capabilities.
@@ -236,26 +238,39 @@ extension WorkerOffer {
         let hasCapabilities = try reader.readFields(4, orMore: 5, of: "a worker's offer")
         id = try reader.readID()
         slots = try reader.readInt()
-        guard (1...65_536).contains(slots) else { throw WireError.malformed("\(slots) slots; 1 to 65,536 are possible") }
-        queues = []
-        limits = [:]
         let offered = try reader.readList { try $0.readOfferedQueue() }
-        guard offered.count <= Self.queueLimit else {
-            throw WireError.malformed("\(offered.count) queues; \(Self.queueLimit) at most")
-        }
-        for (queue, limit) in offered {
-            queues.append(queue)
-            limits[queue] = limit
-        }
+        queues = offered.map(\.0)
+        limits = [:]
+        // Of more there is an objection.
+        for (queue, limit) in offered.prefix(Self.queueLimit) { limits[queue] = limit }
         running = try reader.readList { reader in
             try reader.readFields(4, of: "a claim")
             return JobClaim(effect: try reader.readEffect(), lease: try reader.readLease(), token: try reader.readUInt64())
         }
-        let listed = hasCapabilities ? try reader.readList { try $0.readCapability() } : []
+        let listed = hasCapabilities ? try reader.readList { try $0.readString() } : []
         capabilities = Set(listed)
         guard listed.count <= Self.capabilityLimit else {
             throw WireError.malformed("\(listed.count) capabilities; \(Self.capabilityLimit) at most")
         }
+        if let objection { throw WireError.malformed(objection) }
+    }
+
+    /// Why a store does not take it, in words; nil if it does.
+    package var objection: String? {
+        let most = Self.slotLimit
+        if slots < 1 { return "\(slots) slots; 1 at least" }
+        if slots > most { return "\(slots) slots; \(most) at most" }
+        if queues.count > Self.queueLimit { return "\(queues.count) queues; \(Self.queueLimit) at most" }
+        for queue in queues {
+            let (bytes, limit) = (queue.name.utf8.count, limits[queue] ?? 1)
+            if bytes > Self.queueLimit { return "the name of a queue has \(bytes) bytes; \(Self.queueLimit) at most" }
+            guard (1...most).contains(limit) else { return "\(limit) jobs of queue \(queue) at once; 1 to \(most) are possible" }
+        }
+        if capabilities.count > Self.capabilityLimit {
+            return "\(capabilities.count) capabilities; \(Self.capabilityLimit) at most"
+        }
+        return capabilities.map(\.utf8.count).first { $0 > Self.capabilityBytes }
+            .map { "the name of a capability has \($0) bytes; \(Self.capabilityBytes) at most" }
     }
 }
 
@@ -303,29 +318,8 @@ extension PeerError {
 extension MessagePackReader {
     /// The name of a queue, or an array of the name and how many of its jobs a worker holds at once.
     fileprivate mutating func readOfferedQueue() throws -> (Queue, limit: Int?) {
-        guard try peekType() == .array else { return (try readQueueName(), nil) }
+        guard try peekType() == .array else { return (Queue(try readString()), nil) }
         try readFields(2, of: "a queue")
-        let queue = try readQueueName()
-        let limit = try readInt()
-        guard (1...65_536).contains(limit) else {
-            throw WireError.malformed("\(limit) jobs of queue \(queue); 1 to 65,536 are possible")
-        }
-        return (queue, limit)
-    }
-
-    fileprivate mutating func readCapability() throws -> String {
-        let name = try readString()
-        guard name.utf8.count <= WorkerOffer.capabilityBytes else {
-            throw WireError.malformed("a capability of \(name.utf8.count) bytes; \(WorkerOffer.capabilityBytes) at most")
-        }
-        return name
-    }
-
-    private mutating func readQueueName() throws -> Queue {
-        let name = try readString()
-        guard name.utf8.count <= WorkerOffer.queueLimit else {
-            throw WireError.malformed("a queue's name of \(name.utf8.count) bytes; \(WorkerOffer.queueLimit) at most")
-        }
-        return Queue(name)
+        return (Queue(try readString()), try readInt())
     }
 }
