@@ -34,6 +34,8 @@ private struct Kiln: OpenProgram {
             return [.acknowledge(results.map(\.lease))]
         }
         let begun = Mutex(0)
+        var configuration = WorkerConfiguration(store: try StoreAccess("ipc://\(store.folder)"))
+        (configuration.slots, configuration.readAhead) = (2, 1)
         let worker = try WorkerHost(
             Worker<Kiln> { _, _ in
                 begun.withLock { $0 += 1 }
@@ -44,7 +46,7 @@ private struct Kiln: OpenProgram {
                 }
                 return nil
             },
-            WorkerConfiguration(store: try StoreAccess("ipc://\(store.folder)"), slots: 2, readAhead: 1), logger: logger)
+            configuration, logger: logger)
         let hasEnded = Mutex(false)
         let run = Task {
             defer { hasEnded.withLock { $0 = true } }

@@ -62,7 +62,7 @@ private struct Oven: OpenProgram {
 
     @Test func `A worker that begins under the identity of a former one says HELLO with greater numbers`() async throws {
         let store = try StoreDouble(context)
-        let configuration = WorkerConfiguration(store: try Self.access(store), id: .random())
+        let configuration = WorkerConfiguration(store: try Self.access(store))
         for _ in 1...2 {
             let before = store.greetings
             let worker = try WorkerHost(Worker<Oven> { _, _ in nil }, configuration, logger: Logger(label: "test"))

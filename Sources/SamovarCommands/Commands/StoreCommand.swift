@@ -132,10 +132,14 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
         }
         let logger = settings.logger("store")
         var configuration = StoreConfiguration(
-            journal: try settings.journal(for: AppTypes<App>.self), endpoint: try settings.endpoint(for: AppTypes<App>.self),
-            seed: try seed.seedBytes(), build: executableBuild, isFresh: seed.fresh,
-            acceptedDivergences: Set(acceptance.acceptDivergence), allowsInsecureTCP: settings.insecureTcp, retain: settings.retain,
-            settings: settings.store)
+            journal: try settings.journal(for: AppTypes<App>.self), endpoint: try settings.endpoint(for: AppTypes<App>.self))
+        configuration.seed = try seed.seedBytes()
+        configuration.build = executableBuild
+        configuration.isFresh = seed.fresh
+        configuration.acceptedDivergences = Set(acceptance.acceptDivergence)
+        configuration.allowsInsecureTCP = settings.insecureTcp
+        configuration.retain = settings.retain
+        configuration.settings = settings.store
         configuration.keysFolder = settings.keys
         configuration.goodbye = settings.goodbye
         configuration.backlogObserver = App.backlogObserver
@@ -223,10 +227,13 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
         let given = try (queue.isEmpty ? settings.queues : queue).map(queueFlag)
         let queues = given.isEmpty ? (program.queues.isEmpty ? [.default] : program.queues) : given.map(\.queue)
         let limits = given.reduce(into: program.limits) { $0[$1.queue] = $1.limit ?? $0[$1.queue] }
-        let configuration = WorkerConfiguration(
-            store: try settings.access(for: AppTypes<App>.self), id: id.flatMap { WorkerID($0) } ?? .random(), slots: slots,
-            queues: queues, limits: limits.filter { queues.contains($0.key) },
-            readAhead: readAhead ?? settings.readAhead ?? App.readAhead, capabilities: try settings.capabilities(can))
+        var configuration = WorkerConfiguration(store: try settings.access(for: AppTypes<App>.self))
+        if let id = id.flatMap({ WorkerID($0) }) { configuration.id = id }
+        configuration.slots = slots
+        configuration.queues = queues
+        configuration.limits = limits.filter { queues.contains($0.key) }
+        configuration.readAhead = readAhead ?? settings.readAhead ?? App.readAhead
+        configuration.capabilities = try settings.capabilities(can)
         let worker = try WorkerHost(program, configuration, logger: logger)
         try await runProcess(worker, lifeline: lifeline ? Lifeline { worker.drain() } : nil, logger: logger)
     }

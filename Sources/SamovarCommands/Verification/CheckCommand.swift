@@ -30,10 +30,11 @@ struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
         if insecureTcp { flags["insecureTcp"] = "true" }
         let settings = try options.settings(flags)
         let journal = try settings.journal(for: AppTypes<App>.self)
-        var configuration = StoreConfiguration(
-            journal: journal, endpoint: try settings.endpoint(for: AppTypes<App>.self), build: executableBuild,
-            acceptedDivergences: Set(acceptance.acceptDivergence), allowsInsecureTCP: settings.insecureTcp,
-            settings: settings.store)
+        var configuration = StoreConfiguration(journal: journal, endpoint: try settings.endpoint(for: AppTypes<App>.self))
+        configuration.build = executableBuild
+        configuration.acceptedDivergences = Set(acceptance.acceptDivergence)
+        configuration.allowsInsecureTCP = settings.insecureTcp
+        configuration.settings = settings.store
         configuration.keysFolder = settings.keys
         do {
             try show(try await check(configuration, wait: .zero), of: "\(journal)")

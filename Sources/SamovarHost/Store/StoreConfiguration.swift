@@ -10,16 +10,16 @@ public struct StoreConfiguration: Sendable {
     /// The seed in MessagePack; nil takes the data folder's own, or for a new one the empty map.
     public var seed: [UInt8]?
     /// Names the build in the journal.
-    public var build: String
+    public var build = ""
     /// Archive the timeline that the data folder has, and begin another.
-    public var isFresh: Bool
+    public var isFresh = false
     /// Turns at which this build may order something else than the journal says; see docs/journal.md.
-    public var acceptedDivergences: Set<Int>
+    public var acceptedDivergences: Set<Int> = []
     /// The folder with the keys of the store and of those who come over the network; see `docs/security.md`. Nil for none: then only this
     /// machine gets in.
     public var keysFolder: String?
     /// Listen on TCP although there are no keys: every user of the machine can then send, work and watch.
-    public var allowsInsecureTCP: Bool
+    public var allowsInsecureTCP = false
     /// How many of the newest turns the journal keeps at least, once snapshots stand for the others; nil keeps all.
     public var retain: Int?
     /// Leave the beginning of a timeline to another store, and follow it. On a journal that several stores reach, every store follows as long
@@ -36,34 +36,17 @@ public struct StoreConfiguration: Sendable {
         didSet { settings.backlogInterval = backlogObserver?.interval }
     }
     /// All other limits and times.
-    public var settings: StoreSettings
+    public var settings = StoreSettings()
 
     /// A store of this data folder at this endpoint.
-    public init(
-        dataFolder: String, endpoint: Endpoint, seed: [UInt8]? = nil, build: String = "", isFresh: Bool = false,
-        acceptedDivergences: Set<Int> = [], allowsInsecureTCP: Bool = false, retain: Int? = nil,
-        settings: StoreSettings = StoreSettings()
-    ) {
-        self.init(
-            journal: JournalLocation(dataFolder: dataFolder), endpoint: endpoint, seed: seed, build: build, isFresh: isFresh,
-            acceptedDivergences: acceptedDivergences, allowsInsecureTCP: allowsInsecureTCP, retain: retain, settings: settings)
+    public init(dataFolder: String, endpoint: Endpoint) {
+        self.init(journal: JournalLocation(dataFolder: dataFolder), endpoint: endpoint)
     }
 
     /// A store of this journal at this endpoint.
-    public init(
-        journal: JournalLocation, endpoint: Endpoint, seed: [UInt8]? = nil, build: String = "", isFresh: Bool = false,
-        acceptedDivergences: Set<Int> = [], allowsInsecureTCP: Bool = false, retain: Int? = nil,
-        settings: StoreSettings = StoreSettings()
-    ) {
+    public init(journal: JournalLocation, endpoint: Endpoint) {
         self.journal = journal
         self.endpoint = endpoint
-        self.seed = seed
-        self.build = build
-        self.isFresh = isFresh
-        self.acceptedDivergences = acceptedDivergences
-        self.allowsInsecureTCP = allowsInsecureTCP
-        self.retain = retain
-        self.settings = settings
     }
 
     /// - Throws: `StoreError` for an endpoint where a store does not listen, or that is open to everybody without consent to that.

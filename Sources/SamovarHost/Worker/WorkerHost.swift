@@ -15,30 +15,21 @@ public struct WorkerConfiguration: Sendable {
     ///
     /// A process that begins under the identity of a dead one takes its place at once, unless the clock was set back meanwhile.
     /// What that one had begun waits again, and its death is held against no effect.
-    public var id: WorkerID
+    public var id = WorkerID.random()
     /// Jobs at once: 65,536 at most.
-    public var slots: Int
+    public var slots = 1
     /// Whose jobs it takes: at most 1,024 names of at most 1,024 bytes.
-    public var queues: [Queue]
+    public var queues: [Queue] = [.default]
     /// How many jobs of a queue it holds at once, 1 to 65,536; a queue without a limit may take all slots.
-    public var limits: [Queue: Int]
+    public var limits: [Queue: Int] = [:]
     /// Jobs that may wait in the worker beside the running ones, 65,536 at most: what it finishes in 10 ms, 0 for long jobs.
-    public var readAhead: Int
+    public var readAhead = 0
     /// What it can do, for effects that need it (`RunOptions.needs`): at most 64 names of at most 128 bytes.
-    public var capabilities: Set<String>
+    public var capabilities: Set<String> = []
 
     /// A worker process for this store.
-    public init(
-        store: StoreAccess, id: WorkerID = .random(), slots: Int = 1, queues: [Queue] = [.default],
-        limits: [Queue: Int] = [:], readAhead: Int = 0, capabilities: Set<String> = []
-    ) {
-        self.capabilities = capabilities
+    public init(store: StoreAccess) {
         self.store = store
-        self.id = id
-        self.slots = slots
-        self.queues = queues
-        self.limits = limits
-        self.readAhead = readAhead
     }
 }
 
