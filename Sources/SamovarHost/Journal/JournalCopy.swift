@@ -91,7 +91,6 @@ enum JournalCopy {
         _ source: any StoredJournal, behind begin: Int?, through turn: Int, into draft: any JournalDraft,
         progress: (Int) throws(JournalError) -> Void
     ) throws {
-        struct Enough: Error {}
         var piece: [Batch] = []
         var size = 0
         func flush() throws {

@@ -1,4 +1,3 @@
-import DequeModule
 import Foundation
 import Journal
 import JournalChain
@@ -15,17 +14,12 @@ final class HistoryThread: Sendable {
         let through: Int
     }
 
-    private struct State {
-        var questions: Deque<Question> = []
-        var isStarted = false
-        var isEnding = false
-    }
-
     /// What one answer holds, unless a single batch is larger.
     private static let answerSize = 512 << 10
 
-    private let state = Mutex(State())
-    private let available = DispatchSemaphore(value: 0)
+    private let questions = WorkQueue<Question>()
+    private let isStarted = Mutex(false)
+    private let stopping = Atomic<Bool>(false)
     private let ended = DispatchSemaphore(value: 0)
     private let journal: any StoredJournal
     private let report: @Sendable (HistoryAnswer) -> Void
@@ -37,17 +31,14 @@ final class HistoryThread: Sendable {
     }
 
     func read(after turn: Int?, through last: Int) {
-        let isFirst = state.withLock { state in
-            state.questions.append(Question(after: turn, through: last))
-            defer { state.isStarted = true }
-            return !state.isStarted
-        }
         do {
-            if isFirst { try startThread("samovar-history") { [self] in work() } }
-            available.signal()
+            try isStarted.withLock { isStarted in
+                if !isStarted { try startThread("samovar-history") { [self] in work() } }
+                isStarted = true
+            }
+            questions.post(Question(after: turn, through: last))
         } catch {
             // The next question tries it again.
-            state.withLock { $0 = State(isEnding: $0.isEnding) }
             report(.damaged("\(error)"))
         }
     }
@@ -56,26 +47,17 @@ final class HistoryThread: Sendable {
     ///
     /// - Returns: whether it has let go.
     func end() -> Bool {
-        let isStarted = state.withLock { state in
-            state.isEnding = true
-            return state.isStarted
-        }
-        guard isStarted else { return true }
-        available.signal()
+        stopping.store(true, ordering: .relaxed)
+        guard isStarted.withLock(\.self) else { return true }
+        // Not answered any more.
+        questions.post(Question(after: nil, through: 0))
         return ended.wait(timeout: .now() + 2) == .success
     }
 
     private func work() {
         lowerThreadPriority()
-        while true {
-            available.wait()
-            let (question, isEnding) = state.withLock { ($0.questions.popFirst(), $0.isEnding) }
-            guard !isEnding else {
-                ended.signal()
-                return
-            }
-            if let question { report(answer(question)) }
-        }
+        while let question = questions.next(), !stopping.load(ordering: .relaxed) { report(answer(question)) }
+        ended.signal()
     }
 
     private func answer(_ question: Question) -> HistoryAnswer {
@@ -98,7 +80,6 @@ final class HistoryThread: Sendable {
     }
 
     private func batches(after turn: Int, through last: Int) throws -> [HistoryBatch] {
-        struct Enough: Error {}
         var batches: [HistoryBatch] = []
         var size = 0
         do {
