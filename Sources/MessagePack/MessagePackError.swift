@@ -3,39 +3,29 @@
 /// Thrown by ``MessagePackReader`` for every malformed, truncated or unexpected input, and by `MessagePackDecoder` for
 /// bytes that are not one well-formed MessagePack value. No input traps.
 public struct MessagePackError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What went wrong, open to growth: switch over it with a `default`.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
-        @usableFromInline
-        enum Kind: String, Sendable {
-            case truncated, invalidFormat, invalidUTF8, typeMismatch, outOfRange, tooDeep, tooLarge, trailingBytes, invalidValue
-        }
-
-        @usableFromInline let kind: Kind
-
-        @usableFromInline
-        init(_ kind: Kind) { self.kind = kind }
+    /// What went wrong. Further kinds may come: compare with the ones you handle.
+    public enum Code: String, Sendable, CustomStringConvertible {
+        /// The bytes end inside a value, or a header announces more than there is.
+        case truncated
+        /// The format byte `0xc1`, which the specification never uses.
+        case invalidFormat
+        /// A string is not UTF-8.
+        case invalidUTF8
+        /// The next value is of another type than the one asked for.
+        case typeMismatch
+        /// The next value is a number which does not fit the type asked for.
+        case outOfRange
+        /// Values are nested deeper than `MessagePackLimits.maximumDepth`.
+        case tooDeep
+        /// The bytes are more than `MessagePackLimits.maximumBytes`.
+        case tooLarge
+        /// Bytes follow the one value that was expected.
+        case trailingBytes
+        /// A well-formed value with a meaningless content, such as a timestamp with too many nanoseconds.
+        case invalidValue
 
         /// The name of the code.
-        public var description: String { kind.rawValue }
-
-        /// The bytes end inside a value, or a header announces more than there is.
-        public static var truncated: Code { Code(.truncated) }
-        /// The format byte `0xc1`, which the specification never uses.
-        public static var invalidFormat: Code { Code(.invalidFormat) }
-        /// A string is not UTF-8.
-        public static var invalidUTF8: Code { Code(.invalidUTF8) }
-        /// The next value is of another type than the one asked for.
-        public static var typeMismatch: Code { Code(.typeMismatch) }
-        /// The next value is a number which does not fit the type asked for.
-        public static var outOfRange: Code { Code(.outOfRange) }
-        /// Values are nested deeper than `MessagePackLimits.maximumDepth`.
-        public static var tooDeep: Code { Code(.tooDeep) }
-        /// The bytes are more than `MessagePackLimits.maximumBytes`.
-        public static var tooLarge: Code { Code(.tooLarge) }
-        /// Bytes follow the one value that was expected.
-        public static var trailingBytes: Code { Code(.trailingBytes) }
-        /// A well-formed value with a meaningless content, such as a timestamp with too many nanoseconds.
-        public static var invalidValue: Code { Code(.invalidValue) }
+        public var description: String { rawValue }
     }
 
     /// What went wrong, for code.
