@@ -52,17 +52,6 @@ extension FixedWidthInteger where Self: GeneratedCodable {
     public init(decoding reader: inout MessagePackReader) throws(MessagePackError) { self = try reader.readInteger() }
 }
 
-extension Int: GeneratedCodable {}
-extension Int8: GeneratedCodable {}
-extension Int16: GeneratedCodable {}
-extension Int32: GeneratedCodable {}
-extension Int64: GeneratedCodable {}
-extension UInt: GeneratedCodable {}
-extension UInt8: GeneratedCodable {}
-extension UInt16: GeneratedCodable {}
-extension UInt32: GeneratedCodable {}
-extension UInt64: GeneratedCodable {}
-
 /// An element of a collection; a field that is nil is left out.
 extension Optional: GeneratedCodable where Wrapped: GeneratedCodable {
     /// Writes the value, or nil.
