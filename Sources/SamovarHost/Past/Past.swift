@@ -206,11 +206,7 @@ public final class Past: PastReader {
         }
     }
 
-    func storeMachine() -> StoreMachine {
-        StoreMachine(
-            settings: StoreSettings(), engine: makeEngine(opened.secret), timeline: opened.timeline, secret: opened.secret,
-            build: "")
-    }
+    func storeMachine() -> StoreMachine { opened.machine(makeEngine(opened.secret)) }
 
     func require(_ turn: Int) throws(StoreError) {
         guard turn <= span.known.upperBound else {

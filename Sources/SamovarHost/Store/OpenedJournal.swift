@@ -177,6 +177,11 @@ struct OpenedJournal: Sendable {
         }
     }
 
+    /// A machine of this journal, which has seen nothing yet.
+    func machine(_ engine: any ProgramEngine, settings: StoreSettings = StoreSettings(), build: String = "") -> StoreMachine {
+        StoreMachine(settings: settings, engine: engine, timeline: timeline, secret: secret, build: build)
+    }
+
     /// Brings a machine to the state of the journal's last turn: newest readable snapshot, then the later batches.
     ///
     /// - Parameters:

@@ -33,9 +33,7 @@ public struct Replay<P: Program>: Sendable {
             }
             var accepted = AcceptedDivergences()
             let machine = try opened.recover(through: turn ?? .max, accepting: &accepted) {
-                StoreMachine(
-                    settings: StoreSettings(), engine: engine(opened.secret), timeline: opened.timeline,
-                    secret: opened.secret, build: "")
+                opened.machine(engine(opened.secret))
             } note: {
                 logger.warning("\($0)")
             }

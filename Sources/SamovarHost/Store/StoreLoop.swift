@@ -134,9 +134,8 @@ final class StoreLoop: Sendable {
         // Without the marker, which tells of calls on this thread. What the program does not survive there is left alone.
         let retain = machine.maintenanceIsOff == nil ? configuration.retain : nil
         let maintenance = try MaintenanceThread(opened, retain: retain, mark: MaintenanceMark(page.memory)) { [configuration] in
-            StoreMachine(
-                settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
-                timeline: opened.timeline, secret: opened.secret, build: configuration.build)
+            opened.machine(
+                engine(opened.secret, configuration.settings.group), settings: configuration.settings, build: configuration.build)
         } report: { [mailbox] in
             mailbox.post(.maintenance($0))
         }

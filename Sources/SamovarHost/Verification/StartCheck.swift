@@ -65,9 +65,8 @@ public struct StartCheck: Sendable {
         var accepted = AcceptedDivergences(requested: configuration.acceptedDivergences)
         var notes = opened.journal.warnings
         var machine = try opened.recover(accepting: &accepted) {
-            StoreMachine(
-                settings: configuration.settings, engine: engine(opened.secret, configuration.settings.group),
-                timeline: opened.timeline, secret: opened.secret, build: configuration.build)
+            opened.machine(
+                engine(opened.secret, configuration.settings.group), settings: configuration.settings, build: configuration.build)
         } note: {
             notes.append($0)
         }

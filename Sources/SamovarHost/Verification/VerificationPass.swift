@@ -91,9 +91,7 @@ public enum VerificationPass<P: Program> {
             defer { opened.close() }
             try opened.requireProgram(of: TypedEngine(P.self, secret: opened.secret))
             let replay = VerifyingReplay(opened: opened, plan: plan) {
-                StoreMachine(
-                    settings: StoreSettings(), engine: engine(opened.secret), timeline: opened.timeline,
-                    secret: opened.secret, build: build)
+                opened.machine(engine(opened.secret), build: build)
             }
             return try replay.run()
         }
