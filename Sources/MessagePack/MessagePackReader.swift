@@ -195,14 +195,6 @@ public struct MessagePackReader: Sendable {
         return value
     }
 
-    /// Reads a string that is probably this one, which then needs no validation.
-    public mutating func readString(likely: String) throws(MessagePackError) -> String {
-        let content = try stringContent()
-        guard isEqual(content, to: likely) else { return try readString() }
-        next = content.upperBound
-        return likely
-    }
-
     /// The bytes at these indices as text; nil if they are not UTF-8.
     ///
     /// `String(validating:as:)` asks the runtime for generic types, which takes longer than a short text. A text in which nothing had

@@ -97,7 +97,7 @@ extension ValuePath {
 
     /// Reads the next key.
     private static func isNext(_ step: Step, _ reader: inout MessagePackReader) throws(MessagePackError) -> Bool {
-        if case .key(let name) = step, try reader.peekType() == .string { return try reader.readString(likely: name) == name }
+        if case .key(let name) = step, try reader.peekType() == .string { return try reader.readString() == name }
         return step.leads(to: try reader.readValue())
     }
 

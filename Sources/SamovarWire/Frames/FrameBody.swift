@@ -190,10 +190,6 @@ extension MessagePackReader {
         return fields == more
     }
 
-    mutating func readQueue() throws -> Queue {
-        Queue(try readString(likely: Queue.default.name))
-    }
-
     package mutating func readInstance() throws -> Instance {
         if try readNil() { return .main }
         let key = try readString()

@@ -85,7 +85,7 @@ extension MessagePackReader {
 
     private mutating func readTerms() throws -> TaskFrame.Terms {
         TaskFrame.Terms(
-            instance: try readInstance(), queue: try readQueue(), timeout: try readNil() ? nil : try readMilliseconds(),
+            instance: try readInstance(), queue: Queue(try readString()), timeout: try readNil() ? nil : try readMilliseconds(),
             resume: try readOptionalPlace())
     }
 }
