@@ -34,12 +34,13 @@ extension Journal {
         return reader
     }
 
-    /// Reads the batches that begin with these turns.
+    /// Reads the batches that begin with these turns, and none behind them.
     public func read(from turn: Int, through last: Int, _ body: (Batch) throws -> Void) throws {
         do {
             try read(from: turn) { batch in
                 guard batch.first <= last else { throw Enough() }
                 try body(batch)
+                if batch.last >= last { throw Enough() }
             }
         } catch is Enough {}
     }

@@ -138,14 +138,13 @@ public final class Past: PastReader {
                 logger.warning("\($0)")
             }
             defer { open = tracer.openCount }
-            try opened.journal.read(from: before + 1) { batch in
+            try opened.journal.read(from: before + 1, through: turns.upperBound) { batch in
                 try tracer.replay(
                     first: batch.first, last: batch.last, bytes: batch.bytes, through: turns.upperBound
                 ) { span, turn in
                     newest = turn
                     if turn > told { try tell(span) }
                 }
-                if batch.last >= turns.upperBound { throw Enough() }
             }
         }
         return open
@@ -200,9 +199,8 @@ public final class Past: PastReader {
     private func replay(through last: Int, each: (Record) throws -> Void = { _ in }) throws {
         let machine = try moved()
         guard machine.turn < last else { return }
-        try opened.journal.read(from: machine.turn + 1) { batch in
+        try opened.journal.read(from: machine.turn + 1, through: last) { batch in
             try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: last, each: each)
-            if batch.last >= last { throw Enough() }
         }
     }
 
@@ -242,11 +240,10 @@ extension Past: FollowedPast {
         let kept = turns.clamped(to: max(opened.journal.first, 1)...max(opened.journal.last, 1))
         guard kept.overlaps(turns), opened.journal.last > 0 else { return }
         do {
-            try opened.journal.read(from: kept.lowerBound) { batch in
+            try opened.journal.read(from: kept.lowerBound, through: kept.upperBound) { batch in
                 try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
                     if kept.contains(record.turn), try !body(record) { throw Enough() }
                 }
-                if batch.last >= kept.upperBound { throw Enough() }
             }
         } catch is Enough {
         } catch {
