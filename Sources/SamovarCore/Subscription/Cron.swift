@@ -102,13 +102,16 @@ public struct Cron: Hashable, Sendable {
 
     /// The proleptic Gregorian date of a day since 1970-01-01, after Howard Hinnant's `civil_from_days`,
     /// https://howardhinnant.github.io/date_algorithms.html: years begin in March, in eras of 400 years.
-    private static func date(ofDay number: Int64) -> (month: Int64, day: Int64) {
+    package static func date(ofDay number: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let shifted = number + 719_468
-        let dayOfEra = shifted - floorDivided(shifted, 146_097) * 146_097
+        let era = floorDivided(shifted, 146_097)
+        let dayOfEra = shifted - era * 146_097
         let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
         let month = (5 * dayOfYear + 2) / 153
-        return (month < 10 ? month + 3 : month - 9, dayOfYear - (153 * month + 2) / 5 + 1)
+        let day = dayOfYear - (153 * month + 2) / 5 + 1
+        let year = yearOfEra + era * 400
+        return month < 10 ? (year, month + 3, day) : (year + 1, month - 9, day)
     }
 
     private static func floorDivided(_ a: Int64, _ b: Int64) -> Int64 { a / b - (a % b < 0 ? 1 : 0) }

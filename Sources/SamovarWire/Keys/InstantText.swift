@@ -2,24 +2,14 @@ package import SamovarCore
 
 /// A point in time as RFC 3339 has it, in UTC and in seconds; a fraction, which nobody needs here, is rounded down.
 package func instantText(_ time: Timestamp) -> String {
-    let (days, rest) = (time.microseconds / 1_000_000).quotientAndRemainder(dividingBy: 86_400)
-    let seconds = Int(rest)
-    // https://howardhinnant.github.io/date_algorithms.html: years begin in March, in eras of 400 years.
-    let shifted = Int(days) + 719_468
-    let (era, day) = shifted.quotientAndRemainder(dividingBy: 146_097)
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365
-    let dayOfYear = day - (365 * year + year / 4 - year / 100)
-    let month = (5 * dayOfYear + 2) / 153
-    let isNextYear = month >= 10
-    let date = [
-        padded(year + era * 400 + (isNextYear ? 1 : 0), 4), padded(isNextYear ? month - 9 : month + 3, 2),
-        padded(dayOfYear - (153 * month + 2) / 5 + 1, 2),
-    ]
+    let (days, seconds) = (time.microseconds / 1_000_000).quotientAndRemainder(dividingBy: 86_400)
+    let (year, month, day) = Cron.date(ofDay: days)
+    let date = [padded(year, 4), padded(month, 2), padded(day, 2)]
     let clock = [seconds / 3_600, seconds / 60 % 60, seconds % 60].map { padded($0, 2) }
     return date.joined(separator: "-") + "T" + clock.joined(separator: ":") + "Z"
 }
 
-private func padded(_ number: Int, _ count: Int) -> String {
+private func padded(_ number: Int64, _ count: Int) -> String {
     let digits = String(number)
     return String(repeating: "0", count: max(0, count - digits.count)) + digits
 }
