@@ -46,7 +46,7 @@ struct EndpointTextTests {
     func `All four ports are below those of connections`(_ port: String) throws {
         let fault = fault("tcp://127.0.0.1:\(port)")
         #expect(fault.contains("has no port between 1 and 32764: "), "\(fault)")
-        #expect(try endpoint("tcp://127.0.0.1:32764").listeners(of: .admin, hasKeys: true).last == "tcp://127.0.0.1:32767")
+        #expect(try endpoint("tcp://127.0.0.1:32764").address(of: .admin) == "tcp://127.0.0.1:32767")
     }
 
     @Test func `Other texts are none, with what to write`() {
@@ -59,13 +59,13 @@ struct EndpointTextTests {
 
     // MARK: Addresses
 
-    @Test func `A store with ports listens in its folder as well, and for operators at a port only with keys`() throws {
+    @Test func `A store with ports is in its folder as well, and there alone for operators without a key`() throws {
         let endpoint = try endpoint("tcp://127.0.0.1:7410")
-        let addresses = Door.allCases.map { endpoint.listeners(of: $0, hasKeys: true) }
-        #expect(addresses.map { $0.last ?? "" } == (7_410...7_413).map { "tcp://127.0.0.1:\($0)" })
-        #expect(addresses.map { $0[0] } == Door.allCases.map { "ipc://\(endpoint.folder)/\($0)" })
-        #expect(endpoint.listeners(of: .admin, hasKeys: false) == [endpoint.admin])
-        #expect(Endpoint.local(folder: "/run").listeners(of: .view, hasKeys: true) == ["ipc:///run/view"])
+        #expect(Door.allCases.map { endpoint.address(of: $0) } == (7_410...7_413).map { "tcp://127.0.0.1:\($0)" })
+        #expect(Door.allCases.map { endpoint.file(of: $0) } == Door.allCases.map { "ipc://\(endpoint.folder)/\($0)" })
+        #expect(endpoint.target(of: .admin, hasKey: true) == .address("tcp://127.0.0.1:7413"))
+        #expect(endpoint.target(of: .admin, hasKey: false) == .address(endpoint.admin))
+        #expect(Endpoint.local(folder: "/run").address(of: .view) == "ipc:///run/view")
     }
 
     @Test func `Peers look for all endpoints of a list in their order, and for operators without a key in the folder`() throws {

@@ -1,7 +1,7 @@
 import Foundation
 import SamovarCore
 import SamovarPeers
-public import SamovarWire
+import SamovarWire
 
 /// Where a store is reached: a folder of `ipc` sockets, or four ports of a machine.
 ///
@@ -67,20 +67,17 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
 
     private static func offset(of door: Door) -> Int { Door.allCases.firstIndex(of: door) ?? 0 }
 
-    /// Where a store listens for those who come in at a door, as ZeroMQ spells it: a file in its folder, and a port if it has any. That of
-    /// operators it has with keys alone.
-    public func listeners(of door: Door, hasKeys: Bool) -> [String] {
-        guard case .tcp(let host, _, _) = self, door != .admin || hasKeys else { return [file(of: door)] }
-        return [file(of: door), port(of: door, at: "\(host)")]
+    /// Where a store is reached, as ZeroMQ spells it: at its port if it has any, else in its folder.
+    func address(of door: Door) -> String {
+        guard case .tcp(let host, _, _) = self else { return file(of: door) }
+        return port(of: door, at: "\(host)")
     }
 
     /// Where a peer connects. Without keys, operators come in by the folder alone.
     func target(of door: Door, hasKey: Bool) -> ConnectionPlan.Target {
         guard case .tcp(let host, _, _) = self, door != .admin || hasKey else { return .address(file(of: door)) }
-        return switch host {
-        case .name(let name): .name(name)
-        case .address, .any: .address(port(of: door, at: "\(host)"))
-        }
+        if case .name(let name) = host { return .name(name) }
+        return .address(address(of: door))
     }
 
     func file(of door: Door) -> String { "ipc://\(folder)/\(door.rawValue)" }
@@ -94,11 +91,11 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The address for clients.
-    public var front: String { listeners(of: .front, hasKeys: false).last ?? "" }
+    public var front: String { address(of: .front) }
     /// The address for workers.
-    public var work: String { listeners(of: .work, hasKeys: false).last ?? "" }
+    public var work: String { address(of: .work) }
     /// The address for subscribers.
-    public var view: String { listeners(of: .view, hasKeys: false).last ?? "" }
+    public var view: String { address(of: .view) }
     /// The address for operators of the same user.
     public var admin: String { file(of: .admin) }
 

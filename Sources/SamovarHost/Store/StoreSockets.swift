@@ -36,10 +36,10 @@ struct StoreSockets: ~Copyable {
             context, at: { endpoint.file(of: $0) }, secret: nil, poller: &poller
         ) { _ throws(ZeroMQError) in try gate.local(context) }
         var remote: DoorSockets?
-        if case .tcp(let host, _, _) = endpoint {
+        if case .tcp = endpoint {
             let secret = keys?.server.secretKey
             remote = try DoorSockets(
-                context, at: { endpoint.port(of: $0, at: "\(host)") }, hasAdmin: secret != nil, secret: secret, poller: &poller
+                context, at: { endpoint.address(of: $0) }, hasAdmin: secret != nil, secret: secret, poller: &poller
             ) { door throws(ZeroMQError) in try secret == nil ? gate.open(context) : gate.door(door, context) }
         }
         self.local = local
