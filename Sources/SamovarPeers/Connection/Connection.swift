@@ -151,14 +151,10 @@ struct Connection: ~Copyable {
 
     /// The transport knows that the connection is gone.
     mutating func disconnected(now: Timestamp, because reason: Disconnection = .broken) -> Action {
-        switch state {
-        case .lost, .closed: .none
-        case .greeting, .welcomed:
-            switch reason {
-            case .broken: lose(.usual("the connection broke"), now)
-            case .impossible(let text): lose(.particular(text), now)
-            case .keyRefused(let text): lose(.keyRefused(text), now)
-            }
+        switch reason {
+        case .broken: lose(.usual("the connection broke"), now)
+        case .impossible(let text): lose(.particular(text), now)
+        case .keyRefused(let text): lose(.keyRefused(text), now)
         }
     }
 
@@ -202,12 +198,7 @@ struct Connection: ~Copyable {
     }
 
     /// The store broke a rule that only a new HELLO can mend.
-    mutating func startOver(_ reason: String, now: Timestamp) -> Action {
-        switch state {
-        case .lost, .closed: .none
-        case .greeting, .welcomed: lose(.usual(reason), now)
-        }
-    }
+    mutating func startOver(_ reason: String, now: Timestamp) -> Action { lose(.usual(reason), now) }
 
     mutating func received(_ envelope: Envelope, now: Timestamp) -> Action {
         switch state {
@@ -298,7 +289,12 @@ struct Connection: ~Copyable {
         case keyRefused(String)
     }
 
+    /// What is lost already, or closed, stays so.
     private mutating func lose(_ loss: Loss, _ now: Timestamp, atLeast wait: Duration = .zero) -> Action {
+        switch state {
+        case .lost, .closed: return .none
+        case .greeting, .welcomed: break
+        }
         if case .keyRefused(let text) = loss { attempts.refuse(text) }
         let (pause, refusal) = attempts.fail(atLeast: wait, now, &random)
         state = .lost(until: now + pause)
