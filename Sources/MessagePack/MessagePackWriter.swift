@@ -38,13 +38,6 @@ public struct MessagePackWriter: Sendable {
         if capacity > 0 { storage.reserveCapacity(capacity) }
     }
 
-    /// Writes into the storage of `buffer`, whose content is discarded and whose capacity is kept.
-    @inlinable
-    public init(reusing buffer: consuming [UInt8]) {
-        storage = buffer
-        storage.removeAll(keepingCapacity: true)
-    }
-
     /// Forgets what was written and keeps the capacity.
     @inlinable
     public mutating func removeAll() {

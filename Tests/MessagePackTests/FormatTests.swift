@@ -145,14 +145,6 @@ import Testing
         }
     }
 
-    @Test func `A reused buffer is emptied and keeps its capacity`() {
-        var buffer = [UInt8](repeating: 1, count: 1000)
-        buffer.reserveCapacity(4000)
-        var writer = MessagePackWriter(reusing: buffer)
-        writer.write(7)
-        #expect(writer.bytes == [7])
-    }
-
     @Test func `A value of every type survives`() throws {
         let value: MessagePackValue = [
             "a": [nil, true, 1, -1, 1.5, "x"], 2: .binary([1, 2]), "e": .extension(type: 3, bytes: [4]), "f": .float(0.5),
