@@ -25,8 +25,9 @@ with tempfile.TemporaryDirectory() as folder:
     explorer = subprocess.Popen(
         [program, "explore", "--data", data, "--folder", folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def ask(**request):
+    def ask(path, /, **query):
         begin = time.monotonic()
+        request = {"path": f"/api/v1/{path}", "query": {name: str(value) for name, value in query.items()}}
         explorer.stdin.write(json.dumps(request) + "\n")
         explorer.stdin.flush()
         answer = json.loads(explorer.stdout.readline())
@@ -35,12 +36,12 @@ with tempfile.TemporaryDirectory() as folder:
         return answer, time.monotonic() - begin
 
     begin = time.monotonic()
-    rows, _ = ask(ask="turns", count=100)
+    rows, _ = ask("turns", count=100)
     print("first_rows_milliseconds", round((time.monotonic() - begin) * 1000, 1))
     assert len(rows["rows"]) == 100, rows
     newest = rows["durable"]
     print("turns", newest)
-    while not ask(ask="density")[0]["isWhole"]:
+    while not ask("density")[0]["isWhole"]:
         time.sleep(0.2)
     print("indexed_turns_per_second", round(newest / (time.monotonic() - begin)))
     # The states come after the index: the last checkpoint is there when its file is.
@@ -51,10 +52,10 @@ with tempfile.TemporaryDirectory() as folder:
     print("worked_through_turns_per_second", round(newest / (time.monotonic() - begin)))
     seed = int(os.environ.get("SEED", "7"))
     pick = random.Random(seed)
-    times = sorted(ask(ask="state", turn=pick.randint(2, newest), path="state")[1] * 1000 for _ in range(100))
+    times = sorted(ask("state", turn=pick.randint(2, newest), path="state")[1] * 1000 for _ in range(100))
     print("state_p50_milliseconds", round(statistics.median(times), 1))
     print("state_p95_milliseconds", round(times[94], 1))
-    _, time_of_rows = ask(ask="turns", count=100)
+    _, time_of_rows = ask("turns", count=100)
     print("rows_milliseconds", round(time_of_rows * 1000, 1))
     print("resident_mebibytes", round(resident(explorer), 1))
     explorer.stdin.close()

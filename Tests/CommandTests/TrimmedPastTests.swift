@@ -42,19 +42,19 @@ import Testing
         let (early, late) = (last - 100, last - 10)
         let folder = store.scratch.folder("explorer")
         let explorer = try Conversation(store.executable, ["explore", "--folder", folder, "--data", store.data], in: store.scratch)
-        let state = try await explorer.ask(#"{"ask":"state","turn":\#(late)}"#)
+        let state = try await explorer.ask(#"{"path":"/api/v1/state","query":{"turn":"\#(late)"}}"#)
         #expect(state.contains(#""path":"state.total","kind":"value","value":"\#(sum - 10)""#), "\(state)")
-        let diff = try await explorer.ask(#"{"ask":"diff","before":\#(early),"after":\#(late)}"#)
+        let diff = try await explorer.ask(#"{"path":"/api/v1/turns/\#(late)/diff","query":{"from":"\#(early)"}}"#)
         #expect(diff.contains(#"{"path":"state.total","before":\#(sum - 100),"after":\#(sum - 10)}"#), "\(diff)")
-        let row = try await explorer.ask(#"{"ask":"turn","turn":\#(early)}"#)
+        let row = try await explorer.ask(#"{"path":"/api/v1/turns/\#(early)"}"#)
         #expect(row.contains(#""hasState":true"#), "\(row)")
-        for (ask, words) in [
-            ("state", "the state after turn 1 is not known: those of "), ("turn", "the record of turn 1 is not kept"),
+        for (path, words) in [
+            ("state", "the state after turn 1 is not known: those of "), ("turns/1", "the record of turn 1 is not kept"),
         ] {
-            let answer = try await explorer.ask(#"{"ask":"\#(ask)","turn":1}"#)
+            let answer = try await explorer.ask(#"{"path":"/api/v1/\#(path)","query":{"turn":"1"}}"#)
             #expect(answer.contains(words), "\(answer)")
         }
-        let oldest = try await explorer.ask(#"{"ask":"turns","after":1,"count":1}"#)
+        let oldest = try await explorer.ask(#"{"path":"/api/v1/turns","query":{"after":"1","count":"1"}}"#)
         #expect(oldest.contains(#"{"rows":[{"turn":"#) && !oldest.contains(#""turn":1,"#), "\(oldest)")
         #expect(try await explorer.end() == .exited(0))
     }

@@ -41,9 +41,11 @@ struct PastCommandTests {
     private static let fickle = Executable.path("FickleProgram")
     private static let order = ["FICKLE_ORDER": "forward"]
     private static let questions = [
-        #"{"ask":"turns","before":7,"count":9}"#, #"{"ask":"turns","text":"greet","before":9}"#, #"{"ask":"turn","turn":3}"#,
-        #"{"ask":"diff","before":3,"after":4}"#, #"{"ask":"diff","before":1,"after":6}"#, #"{"ask":"causes","turn":5}"#,
-        #"{"ask":"state","turn":6}"#, #"{"ask":"state","turn":2,"path":"state.names"}"#,
+        #"{"path":"/api/v1/turns","query":{"before":"7","count":"9"}}"#,
+        #"{"path":"/api/v1/turns","query":{"text":"greet","before":"9"}}"#, #"{"path":"/api/v1/turns/3"}"#,
+        #"{"path":"/api/v1/turns/4/diff"}"#, #"{"path":"/api/v1/turns/6/diff","query":{"from":"1"}}"#,
+        #"{"path":"/api/v1/turns/5/causes"}"#, #"{"path":"/api/v1/state","query":{"turn":"6"}}"#,
+        #"{"path":"/api/v1/state","query":{"turn":"2","path":"state.names"}}"#,
     ]
 
     /// What it says of some turns, but for how many there are by now.

@@ -101,24 +101,41 @@ import Testing
     }
 
     @Test func `What is no request of a page is refused in words`() {
-        for (value, words) in [
-            (.nil, "has `ask`"), (["ask": "weather"], "“weather”"), (["ask": "turn"], "`turn` is the number"),
-            (["ask": "turn", "turn": 0], "from 1"), (["ask": "state", "turn": 1, "path": "state["], "column"),
-            (["ask": "turns", "kind": "odd"], "no such kind"), (["ask": "turns", "origin": "odd"], "no such origin"),
-            (["ask": "turns", "text": .string(String(repeating: "a", count: 1_001))], "too long"),
-            (["ask": "turns", "root": "1.5"], "`root` is a whole number"),
-            (["ask": "turns", "before": "x"], "`before` is a whole number"),
-            (["ask": "turns", "after": 1.0], "`after` is a whole number"),
-            (["ask": "state", "turn": 1, "from": "x"], "`from` is a whole number"),
-        ] as [(MessagePackValue, String)] {
-            let error = #expect(throws: ExplorerError.self) { _ = try ExplorerRequest(value) }
+        for (path, query, words) in [
+            ("turns/x", [:], "`turn` is the number"), ("turns/0", [:], "from 1"), ("turns/x/causes", [:], "`turn` is the number"),
+            ("state", [:], "`turn` is the number"), ("state", ["turn": "1", "path": "state["], "column"),
+            ("turns", ["kind": "odd"], "no such kind"), ("turns", ["origin": "odd"], "no such origin"),
+            ("turns", ["text": .string(String(repeating: "a", count: 1_001))], "too long"),
+            ("turns", ["root": "1.5"], "`root` is a whole number"), ("turns", ["root": "1e3"], "`root` is a whole number"),
+            ("turns", ["before": "x"], "`before` is a whole number"), ("turns", ["after": "1.0"], "`after` is a whole number"),
+            ("turns", ["count": ""], "`count` is a whole number"),
+            ("state", ["turn": "1", "from": "x"], "`from` is a whole number"),
+            ("turns/7/diff", ["from": "x"], "`before` is the number"), ("turns/1/diff", [:], "`before` is the number"),
+        ] as [(String, MessagePackValue, String)] {
+            let error = #expect(throws: ExplorerError.self) { _ = try request(path, query) }
             #expect(error?.description.contains(words) == true, "\(String(describing: error))")
         }
-        #expect(PastPages.request("/api/v1/turns/x", [:]).map { try? ExplorerRequest($0) } == .some(nil))
-        #expect(PastPages.request("/api/v1/turns", ["root": "1e3"]).map { try? ExplorerRequest($0) } == .some(nil))
-        #expect(PastPages.request("/api/v1/weather", [:]) == nil)
-        let asked = PastPages.request("/api/v1/turns/7/diff", [:])
-        #expect(asked.flatMap { try? ExplorerRequest($0) } == .diff(6, 7))
+    }
+
+    private func request(_ path: String, _ query: MessagePackValue = [:]) throws -> ExplorerRequest? {
+        try ExplorerRequest(["path": .string("/api/v1/\(path)"), "query": query])
+    }
+
+    @Test func `A path is a question, or there is nothing at it`() throws {
+        for path in ["weather", "turns/1/2", "turns/x/diff", "turns/0/diff", "state/1", "density/1", ""] {
+            #expect(try request(path) == nil, "\(path)")
+        }
+        #expect(try ExplorerRequest(.nil) == nil)
+        #expect(try request("turns/7") == .turn(7))
+        #expect(try request("turns/7/causes") == .causes(of: 7))
+        #expect(try request("turns/7/diff") == .diff(6, 7))
+        #expect(try request("turns/7/diff", ["from": "2"]) == .diff(2, 7))
+        #expect(try request("density") == .density)
+        #expect(try request("turns", ["before": "9", "count": "1000"]) == .turns(.before(9), count: 200, TurnFilter()))
+        // What is empty is not asked for.
+        #expect(try request("turns", ["kind": "", "origin": "", "text": ""]) == .turns(.newest, count: 100, TurnFilter()))
+        let path = ValuePath(root: .state)
+        #expect(try request("state", ["turn": "3", "path": "", "from": "-1"]) == .state(3, path, from: 0))
     }
 
     @Test func `A level of a state has so many children and no more, and goes on from any`() throws {

@@ -139,7 +139,8 @@ final class ExplorerLoop: @unchecked Sendable {
             if isBehind, mayReopen { return false }
             if isOther { throw ExplorerError("the journal is of another timeline than what the store shows: \(past.timeline)") }
             let end = ContinuousClock.now + Self.searchTime
-            let found = try explorer?.answer(to: try ExplorerRequest(value), in: past) { ContinuousClock.now >= end } ?? .nil
+            guard let asked = try ExplorerRequest(value) else { throw ExplorerError("there is nothing at this path") }
+            let found = try explorer?.answer(to: asked, in: past) { ContinuousClock.now >= end } ?? .nil
             answer(found, past)
         } catch {
             mark.leave()

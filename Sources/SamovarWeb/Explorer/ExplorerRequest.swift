@@ -2,13 +2,13 @@ import MessagePack
 import SamovarText
 import SamovarWire
 
-/// What the page's server asks the explorer: one JSON object in one line, `{"ask":"turns","count":50}`.
+/// What the page's server asks the explorer, as it was asked itself: one JSON object in one line, `{"path":"/api/v1/turns","query":{"count":"50"}}`.
 ///
-/// | `ask` | with |
+/// | path | query |
 /// |---|---|
 /// | `turns` | `before` or `after` a turn, `count` ≤ 200; `kind`, `origin`, `root`, `text` |
-/// | `turn`, `causes` | `turn` |
-/// | `diff` | `before`, `after` |
+/// | `turns/N`, `turns/N/causes` | |
+/// | `turns/N/diff` | `from`; without it the turn before |
 /// | `state` | `turn`, `path`, `from` |
 /// | `density` | |
 ///
@@ -32,29 +32,42 @@ enum ExplorerRequest: Equatable {
     /// Of a text that is looked for.
     static let maximumTextBytes = 1_000
 
-    /// - Throws: `ExplorerError` for what is no request.
-    init(_ value: MessagePackValue) throws(ExplorerError) {
-        guard let ask = value.text("ask") else { throw ExplorerError("a request has `ask`") }
-        switch ask {
-        case "turns":
-            let count = try value.wholeNumber("count") ?? 100
-            let (before, after) = (try value.wholeNumber("before"), try value.wholeNumber("after"))
+    /// Nil if there is nothing at the path.
+    ///
+    /// - Throws: `ExplorerError` for a question that cannot be read.
+    init?(_ value: MessagePackValue) throws(ExplorerError) {
+        let parts = (value.text("path") ?? "").split(separator: "/")
+        guard parts.count >= 3, parts[0] == "api", parts[1] == "v1" else { return nil }
+        let query: MessagePackValue = value["query"] ?? .nil
+        switch (parts[2], parts.count) {
+        case ("turns", 3):
+            let count = try query.wholeNumber("count") ?? 100
+            let (before, after) = (try query.wholeNumber("before"), try query.wholeNumber("after"))
             let place: Place = before.map(Place.before) ?? after.map(Place.after) ?? .newest
-            self = .turns(place, count: min(max(count, 1), Self.maximumRows), try TurnFilter(value))
-        case "turn": self = .turn(try value.turn("turn"))
-        case "causes": self = .causes(of: try value.turn("turn"))
-        case "diff": self = .diff(try value.turn("before"), try value.turn("after"))
-        case "state":
+            self = .turns(place, count: min(max(count, 1), Self.maximumRows), try TurnFilter(query))
+        case ("turns", 4): self = .turn(try Self.turn("turn", String(parts[3])))
+        case ("turns", 5) where parts[4] == "causes": self = .causes(of: try Self.turn("turn", String(parts[3])))
+        case ("turns", 5) where parts[4] == "diff":
+            guard let turn = Int(parts[3]), turn > 0 else { return nil }
+            self = .diff(try Self.turn("before", query.text("from") ?? "\(turn - 1)"), turn)
+        case ("state", 3):
             let path: ValuePath
             do {
-                path = try ValuePath(parsing: value.text("path") ?? "state")
+                path = try ValuePath(parsing: query.filled("path") ?? "state")
             } catch {
                 throw ExplorerError("\(error)")
             }
-            self = .state(try value.turn("turn"), path, from: max(0, try value.wholeNumber("from") ?? 0))
-        case "density": self = .density
-        default: throw ExplorerError("nothing is known of “\(TurnText.shortened(ask))”")
+            self = .state(try Self.turn("turn", query.text("turn")), path, from: max(0, try query.wholeNumber("from") ?? 0))
+        case ("density", 3): self = .density
+        default: return nil
         }
+    }
+
+    private static func turn(_ name: String, _ text: String?) throws(ExplorerError) -> Int {
+        guard let turn = text.flatMap({ Int($0) }), turn >= 1 else {
+            throw ExplorerError("`\(name)` is the number of a turn, from 1")
+        }
+        return turn
     }
 }
 
@@ -68,21 +81,21 @@ struct ExplorerError: Error, CustomStringConvertible {
 }
 
 extension TurnFilter {
-    fileprivate init(_ value: MessagePackValue) throws(ExplorerError) {
-        if let name = value.text("kind") {
+    fileprivate init(_ query: MessagePackValue) throws(ExplorerError) {
+        if let name = query.filled("kind") {
             guard let kind = TurnMark.Kind.allCases.first(where: { "\($0)" == name }) else {
                 throw ExplorerError("there is no such kind")
             }
             self.kind = kind
         }
-        if let name = value.text("origin") {
+        if let name = query.filled("origin") {
             guard let source = TurnMark.Source.allCases.first(where: { "\($0)" == name }) else {
                 throw ExplorerError("there is no such origin")
             }
             self.source = source
         }
-        root = try value.wholeNumber("root")
-        if let text = value.text("text"), !text.isEmpty {
+        root = try query.wholeNumber("root")
+        if let text = query.filled("text") {
             guard text.utf8.count <= ExplorerRequest.maximumTextBytes else { throw ExplorerError("the text is too long") }
             self.text = text
         }
@@ -98,17 +111,13 @@ extension MessagePackValue {
         if case .int(let number)? = self[name] { Int(exactly: number) } else { nil }
     }
 
+    /// What is empty is not asked for.
+    fileprivate func filled(_ name: String) -> String? { text(name).flatMap { $0.isEmpty ? nil : $0 } }
+
     /// Nil if there is none: a filter that cannot be read must not be taken for no filter.
     fileprivate func wholeNumber(_ name: String) throws(ExplorerError) -> Int? {
-        guard let value = self[name] else { return nil }
-        guard case .int(let number) = value, let number = Int(exactly: number) else {
-            throw ExplorerError("`\(name)` is a whole number")
-        }
+        guard let text = text(name) else { return nil }
+        guard let number = Int(text) else { throw ExplorerError("`\(name)` is a whole number") }
         return number
-    }
-
-    fileprivate func turn(_ name: String) throws(ExplorerError) -> Int {
-        guard let turn = number(name), turn >= 1 else { throw ExplorerError("`\(name)` is the number of a turn, from 1") }
-        return turn
     }
 }

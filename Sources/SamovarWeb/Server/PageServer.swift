@@ -165,15 +165,21 @@ private struct PageHandler: HTTPHandler {
 
     private func past(_ request: HTTPRequest) async -> HTTPResponse {
         let query = Dictionary(request.query.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
-        guard let past, let asked = PastPages.request(request.path, query) else {
-            return Self.text("there is nothing at this path", status: .notFound)
-        }
+        let asked: MessagePackValue = [
+            "path": .string(request.path), "query": .map(query.map { MessagePackPair(.string($0.key), .string($0.value)) }),
+        ]
+        guard let past, Self.isKnown(asked) else { return Self.text("there is nothing at this path", status: .notFound) }
         switch await past.isOpen {
         case nil: return Self.text("the store has not answered yet", status: .serviceUnavailable)
         case false?: return Self.text("the past is for operators alone", status: .forbidden)
         case true?: break
         }
         return Self.json(text: await past.answer(to: asked))
+    }
+
+    /// What is wrong with a question, the explorer says.
+    private static func isKnown(_ asked: MessagePackValue) -> Bool {
+        do { return try ExplorerRequest(asked) != nil } catch { return true }
     }
 
     /// As the command `metrics` prints them.
