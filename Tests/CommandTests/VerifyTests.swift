@@ -114,7 +114,7 @@ import Testing
         let lines = verify.errors.split(separator: "\n").map(String.init)
         #expect(lines.first?.hasSuffix("`update` makes another state in each process: it is not deterministic") == true, "\(lines)")
         #expect(lines.contains("  message    {\"look\":{}}"), "\(lines)")
-        #expect(lines.contains { $0.hasPrefix("  differs    seen.") }, "\(lines)")
+        #expect(lines.contains { $0.hasPrefix("  differs    state.seen[") }, "\(lines)")
     }
 
     @Test func `A snapshot that is not what a replay gives is found`() async throws {

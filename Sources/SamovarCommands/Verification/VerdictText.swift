@@ -1,4 +1,5 @@
 import MessagePack
+import SamovarCore
 import SamovarHost
 import SamovarStore
 import SamovarText
@@ -79,16 +80,20 @@ enum VerdictText {
     }
 
     private static func differences(_ states: [[UInt8]]) -> [String] {
-        let values = states.compactMap(DivergenceText.readable)
-        guard values.count == 2 else { return [] }
-        let found = ValueDifference.first(5, between: values[0], and: values[1])
+        guard let found = parts(5, states) else { return [] }
         guard !found.isEmpty else { return ["  differs    nothing that can be shown: it was equal when looked at again"] }
-        return found.flatMap { difference in
-            [
-                "  differs    \(difference.path.isEmpty ? "the state" : difference.path)",
-                "  process 1  \(difference.one)", "  process 2  \(difference.other)",
-            ]
+        return found.flatMap {
+            ["  differs    \($0.path)", "  process 1  \($0.processes[0])", "  process 2  \($0.processes[1])"]
         }.map(escapeForTerminal)
+    }
+
+    /// The first parts in which the states of two processes differ, and what each has there. Nil if they cannot be read.
+    private static func parts(_ limit: Int, _ states: [[UInt8]]) -> [(path: String, processes: [String])]? {
+        guard states.count == 2 else { return nil }
+        let changes = try? ValueChanges(from: states[0], to: states[1], at: ValuePath(root: .state)).changes
+        return changes?.prefix(limit).map { change in
+            ("\(change.path)", [change.before, change.after].map { ValueChanges.text(of: $0).bounded(to: 200) })
+        }
     }
 
     static func value(of verdict: Verdict, _ breaches: [Breach]) -> MessagePackValue {
@@ -117,14 +122,12 @@ enum VerdictText {
                 "deterministic": .bool(!isFickle(reports)), "processes": .array(reports.map(DivergenceText.value)),
             ]
         case .state(let turn, let lastEqual, let states, let command):
-            let values = states.compactMap(DivergenceText.readable)
-            let differences = values.count == 2 ? ValueDifference.first(20, between: values[0], and: values[1]) : []
             return [
                 "kind": "state", "turn": .int(Int64(turn)), "lastEqual": .int(Int64(lastEqual)), "deterministic": false,
                 "message": command.flatMap { DivergenceText.readable($0.message) } ?? .nil,
                 "differences": .array(
-                    differences.map {
-                        ["path": .string($0.path), "processes": .array([.string($0.one), .string($0.other)])]
+                    (parts(20, states) ?? []).map {
+                        ["path": .string($0.path), "processes": .array($0.processes.map { .string($0) })]
                     }),
             ]
         case .snapshot(let turn, let parts, let lastEqual):
