@@ -8,7 +8,7 @@ enum StateTree {
     static let children = 500
     /// Bytes of a value that is no list of others.
     static let valueBytes = 64 << 10
-    /// Of such a value in the list of its parent's children.
+    /// Characters of a name, and of such a value in the list of its parent's children.
     private static let previewLength = 200
 
     /// - Parameters:
@@ -62,7 +62,7 @@ enum StateTree {
     }
 
     private static func child(_ name: String, _ path: ValuePath, _ reader: inout MessagePackReader) throws -> MessagePackValue {
-        var child: MessagePackValue = ["name": .string(TurnText.shortened(name)), "path": .string("\(path)")]
+        var child: MessagePackValue = ["name": .string(shortened(name, to: previewLength)), "path": .string("\(path)")]
         switch try reader.peekType() {
         case .map, .array:
             var ahead = reader

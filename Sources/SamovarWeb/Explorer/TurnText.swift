@@ -10,19 +10,13 @@ enum TurnText {
 
     static func row(of record: Record) -> MessagePackValue {
         var row: MessagePackValue = [
-            "turn": .int(Int64(record.turn)), "time": .string(time(of: record)), "kind": .string(record.kind),
+            "turn": .int(Int64(record.turn)), "time": .string(instantText(of: record.time)), "kind": .string(record.kind),
             "name": .string(record.messageName), "origin": .string(record.originText), "root": .int(Int64(record.root)),
             "text": .string(preview(of: record.detail)),
         ]
         if let cause = record.causeTurn { row["cause"] = .int(Int64(cause)) }
         return row
     }
-
-    static func shortened(_ text: String, to length: Int = previewLength) -> String {
-        text.utf8.count > length && text.count > length ? String(text.prefix(length)) + "…" : text
-    }
-
-    static func time(of record: Record) -> String { instantText(of: record.time) }
 
     static func holds(_ text: String, _ record: Record) -> Bool {
         JSONTranscoder.text(of: record.detail).range(of: text, options: .caseInsensitive) != nil
