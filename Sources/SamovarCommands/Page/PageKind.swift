@@ -39,15 +39,6 @@ package struct PageRequest: Sendable {
     package let logger: Logger
     /// Called once, with the address that a person opens.
     package let isReady: @Sendable (String) -> Void
-
-    package init(
-        client: StoreClient, admin: AdminClient, port: UInt16, title: String, tokenFile: String?, explorer: [String]?,
-        logger: Logger,
-        isReady: @escaping @Sendable (String) -> Void
-    ) {
-        (self.client, self.admin, self.port, self.title, self.tokenFile) = (client, admin, port, title, tokenFile)
-        (self.explorer, self.logger, self.isReady) = (explorer, logger, isReady)
-    }
 }
 
 /// Which past the process of a page computes.

@@ -70,7 +70,7 @@ public struct CoordinatorMachine: ~Copyable {
     private var order: [Peer] = []
     private var byPeer: [Peer: Agent] = [:]
     /// The store's timeline at the start, in text.
-    public private(set) var timeline: String?
+    private var timeline: String?
     /// What went wrong, and not with one agent alone.
     public private(set) var problems: [String] = []
 

@@ -269,30 +269,18 @@ extension SocketOptions {
 
 /// A process that takes part in a load test: it does what a coordinator tells it, and ends with it.
 struct LoadAgent: Sendable {
+    /// Of the coordinator, as ZeroMQ spells it, or its endpoint.
     let address: String
+    /// For people.
     let name: String
+    /// What it runs on, for people.
     let machine: String
+    /// How this agent reaches the store; nil for where the coordinator says.
     let store: StoreAccess?
+    /// The key for there, and for a coordinator that is reached over TCP.
     let keyFile: String?
+    /// Of this executable's program; nil for a generic tool.
     let schema: Schema?
-
-    /// - Parameters:
-    ///   - address: of the coordinator, as ZeroMQ spells it, or its endpoint.
-    ///   - name: for people.
-    ///   - machine: what it runs on, for people.
-    ///   - store: how this agent reaches the store; nil for where the coordinator says.
-    ///   - keyFile: the key for there, and for a coordinator that is reached over TCP.
-    ///   - schema: of this executable's program; nil for a generic tool.
-    init(
-        joining address: String, as name: String, on machine: String, store: StoreAccess?, keyFile: String?, schema: Schema?
-    ) {
-        self.address = address
-        self.name = name
-        self.machine = machine
-        self.store = store
-        self.keyFile = keyFile
-        self.schema = schema
-    }
 
     /// Takes part until the end, on a thread of its own.
     ///

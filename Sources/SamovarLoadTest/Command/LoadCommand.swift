@@ -246,9 +246,9 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
             settings.data == nil && settings.endpoint == nil ? nil : try settings.access(for: Types.self)
         let host = ProcessInfo.processInfo.hostName
         let agent = LoadAgent(
-            joining: try loadAddress(join, hasKeys: settings.key != nil),
-            as: name ?? "\(host), process \(ProcessInfo.processInfo.processIdentifier)",
-            on: machineText(), store: store, keyFile: settings.key, schema: Types.schema)
+            address: try loadAddress(join, hasKeys: settings.key != nil),
+            name: name ?? "\(host), process \(ProcessInfo.processInfo.processIdentifier)",
+            machine: machineText(), store: store, keyFile: settings.key, schema: Types.schema)
         do {
             try await agent.run()
         } catch let error as LoadError {

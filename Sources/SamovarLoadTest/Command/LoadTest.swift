@@ -65,7 +65,7 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
         let endpoint = try Endpoint(address, dataFolder: ".")
         try endpoint.requireListening(hasKeys: isKeyed, allowsInsecure: settings.insecureTcp)
         guard isKeyed, let keys = settings.keys else { return ([address], nil) }
-        return ([], LoadCoordinator.KeyedMeeting(endpoint, keysFolder: keys))
+        return ([], LoadCoordinator.KeyedMeeting(endpoint: endpoint, keysFolder: keys))
     }
 
     private static func quiet(_ settings: ProcessSettings, _ label: String) -> Logger {

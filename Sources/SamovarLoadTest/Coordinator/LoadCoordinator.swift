@@ -13,8 +13,6 @@ final class LoadCoordinator: Sendable {
     struct Result: Sendable {
         /// Each agent that joined, with what it has told.
         let agents: [CoordinatorMachine.Agent]
-        /// The store's timeline at the start, in text; nil if it did not come to that.
-        let timeline: String?
         /// What went wrong, and not with one agent alone.
         let problems: [String]
     }
@@ -24,16 +22,10 @@ final class LoadCoordinator: Sendable {
         case ended(name: String, reason: String)
     }
 
-    /// Where agents come with keys: those of a folder, as they come to a store's front door.
+    /// Where agents come with a client's key of a folder, as they come to a store's front door.
     struct KeyedMeeting: Sendable {
         let endpoint: Endpoint
         let keysFolder: String
-
-        /// Agents with a client's key of this folder may join there.
-        init(_ endpoint: Endpoint, keysFolder: String) {
-            self.endpoint = endpoint
-            self.keysFolder = keysFolder
-        }
     }
 
     let plan: LoadPlan
@@ -158,7 +150,7 @@ struct CoordinatorLoop: ~Copyable {
             try perform(machine.ticked(now: now))
         }
         _ = coordinator.mailbox.close()
-        return LoadCoordinator.Result(agents: machine.agents, timeline: machine.timeline, problems: machine.problems)
+        return LoadCoordinator.Result(agents: machine.agents, problems: machine.problems)
     }
 
     private mutating func receive(_ now: Timestamp) throws {
