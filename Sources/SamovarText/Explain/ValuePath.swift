@@ -47,7 +47,7 @@ extension ValuePath.Step {
     package init(to key: MessagePackValue) { self = .key(key.plainText) }
 
     /// Whether it leads to the pair with this key.
-    fileprivate func leads(to key: MessagePackValue) -> Bool {
+    func leads(to key: MessagePackValue) -> Bool {
         switch self {
         case .key(let name): key.plainText == name
         case .index(let index): key == .int(Int64(index))

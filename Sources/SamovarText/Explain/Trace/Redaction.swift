@@ -10,20 +10,14 @@ package struct Redaction: Equatable, Sendable, CustomStringConvertible {
         case failure
     }
 
-    enum Step: Equatable {
-        case key(String)
-        case index(Int)
-        /// Whatever is there.
-        case any
-    }
-
     /// Stands for what is not shown.
     static let placeholder = "(redacted)"
 
     package let description: String
     /// Nil for all of them, at any depth.
     let root: Root?
-    let steps: [Step]
+    /// Nil where any does.
+    let steps: [ValuePath.Step?]
 
     /// - Throws: `ExpressionError`, pointing at what is wrong.
     package init(parsing text: String) throws(ExpressionError) {
@@ -44,16 +38,16 @@ package struct Redaction: Equatable, Sendable, CustomStringConvertible {
         if root == .failure, !steps.isEmpty { throw scanner.error("a failure is words, and has no parts", at: 0) }
     }
 
-    private static func steps(_ scanner: inout TextScanner) throws(ExpressionError) -> [Step] {
-        var steps: [Step] = []
+    private static func steps(_ scanner: inout TextScanner) throws(ExpressionError) -> [ValuePath.Step?] {
+        var steps: [ValuePath.Step?] = []
         while !scanner.isAtEnd {
             guard steps.count < ValuePath.maximumSteps else {
                 throw scanner.error("the path has more than \(ValuePath.maximumSteps) steps")
             }
             if scanner.take(".*") || scanner.take("[*]") {
-                steps.append(.any)
+                steps.append(nil)
             } else if let step = try ValuePath.step(&scanner) {
-                steps.append(Step(step))
+                steps.append(step)
             } else {
                 throw scanner.error("expected `.`, `[` or the end, found \(scanner.found)")
             }
@@ -80,7 +74,9 @@ package struct Redaction: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    private static func redacted(_ value: MessagePackValue, _ steps: ArraySlice<Step>, _ hit: () -> Void) -> MessagePackValue {
+    private static func redacted(
+        _ value: MessagePackValue, _ steps: ArraySlice<ValuePath.Step?>, _ hit: () -> Void
+    ) -> MessagePackValue {
         guard let step = steps.first else {
             hit()
             return .string(placeholder)
@@ -89,32 +85,15 @@ package struct Redaction: Equatable, Sendable, CustomStringConvertible {
         case .map(let pairs):
             return .map(
                 pairs.map { pair in
-                    guard step.leads(to: pair.key) else { return pair }
+                    guard step?.leads(to: pair.key) ?? true else { return pair }
                     return MessagePackPair(pair.key, redacted(pair.value, steps.dropFirst(), hit))
                 })
         case .array(let elements):
             return .array(
                 elements.enumerated().map { index, element in
-                    step == .any || step == .index(index) ? redacted(element, steps.dropFirst(), hit) : element
+                    step == nil || step == .index(index) ? redacted(element, steps.dropFirst(), hit) : element
                 })
         default: return value
-        }
-    }
-}
-
-extension Redaction.Step {
-    fileprivate init(_ step: ValuePath.Step) {
-        switch step {
-        case .key(let key): self = .key(key)
-        case .index(let index): self = .index(index)
-        }
-    }
-
-    fileprivate func leads(to key: MessagePackValue) -> Bool {
-        switch self {
-        case .any: true
-        case .key(let name): key.plainText == name
-        case .index(let index): key == .int(Int64(index))
         }
     }
 }
