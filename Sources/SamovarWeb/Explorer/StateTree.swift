@@ -21,44 +21,28 @@ enum StateTree {
         }
         var reader = MessagePackReader(part, limits: MessagePackLimits(maximumBytes: .max))
         var level: MessagePackValue = ["path": .string("\(path)")]
-        switch try reader.peekType() {
-        case .map:
-            let count = try reader.readMapHeader()
-            level["kind"] = "map"
-            level["count"] = .int(Int64(count))
-            level["children"] = .array(
-                try list(count, from, &reader) { reader, index in
-                    let key = try reader.readValue()
-                    guard index >= from else { return try reader.skip(nil) }
-                    return try child(key.plainText, path.appending(.init(to: key)), &reader)
-                })
-        case .array:
-            let count = try reader.readArrayHeader()
-            level["kind"] = "list"
-            level["count"] = .int(Int64(count))
-            level["children"] = .array(
-                try list(count, from, &reader) { reader, index in
-                    guard index >= from else { return try reader.skip(nil) }
-                    return try child("\(index)", path.appending(.index(index)), &reader)
-                })
-        default:
+        let type = try reader.peekType()
+        guard type == .map || type == .array else {
             level["kind"] = "value"
             // What is long is cut already, and says how long it was.
             level["value"] = PageValues.bounded(try leaf(&reader, valueBytes), text: .max)
+            return level
         }
-        return level
-    }
-
-    private static func list(
-        _ count: Int, _ from: Int, _ reader: inout MessagePackReader,
-        _ child: (inout MessagePackReader, Int) throws -> MessagePackValue?
-    ) throws -> [MessagePackValue] {
-        guard from < count else { return [] }
+        let count = try type == .map ? reader.readMapHeader() : reader.readArrayHeader()
         var shown: [MessagePackValue] = []
-        for index in 0..<min(count, from + children) {
-            if let value = try child(&reader, index) { shown.append(value) }
+        for index in 0..<(from < count ? min(count, from + children) : 0) {
+            let key: MessagePackValue = try type == .map ? reader.readValue() : .int(Int64(index))
+            if index < from {
+                try reader.skip()
+            } else {
+                let step: ValuePath.Step = type == .map ? .init(to: key) : .index(index)
+                shown.append(try child(key.plainText, path.appending(step), &reader))
+            }
         }
-        return shown
+        level["kind"] = type == .map ? "map" : "list"
+        level["count"] = .int(Int64(count))
+        level["children"] = .array(shown)
+        return level
     }
 
     private static func child(_ name: String, _ path: ValuePath, _ reader: inout MessagePackReader) throws -> MessagePackValue {
@@ -89,13 +73,5 @@ enum StateTree {
             return bytes.count > maximum ? .string("(\(bytes.count) bytes)") : .binary(Array(bytes))
         default: return try reader.readValue()
         }
-    }
-}
-
-extension MessagePackReader {
-    /// Passes over the next value, which is nothing that is shown.
-    fileprivate mutating func skip(_ nothing: MessagePackValue?) throws(MessagePackError) -> MessagePackValue? {
-        try skip()
-        return nothing
     }
 }
