@@ -102,9 +102,20 @@ extension FuzzSubject {
             "workers: 16\nendpoint: 'ipc:///x'\n",
         ].map { Array($0.utf8) }
     } read: { bytes in
-        let outcome = SettingsTrial.read(yaml: String(decoding: bytes, as: UTF8.self))
-        try require(escapeForTerminal(outcome.words) == outcome.words, "words that could control a terminal: \(outcome.words)")
-        return outcome.isRead
+        let (isRead, words) = readSettings(String(decoding: bytes, as: UTF8.self))
+        try require(escapeForTerminal(words) == words, "words that could control a terminal: \(words)")
+        return isRead
+    }
+}
+
+/// Whether settings can be read from a text, and why not, or what a person should know.
+private func readSettings(_ yaml: String) -> (isRead: Bool, words: String) {
+    do throws(SettingsError) {
+        let file = try SettingsFile(path: "settings.yaml", yaml: yaml)
+        let settings = try ProcessSettings.read(flags: [:], file: file, environment: [:])
+        return (true, settings.warnings.joined(separator: "; "))
+    } catch {
+        return (false, error.description)
     }
 }
 

@@ -35,7 +35,7 @@ package struct ProcessSettings: Equatable, Sendable {
     /// How long a store keeps the connections after GOODBYE.
     var goodbye = Duration.seconds(1)
     /// What a person should know and what is no error, such as a misspelt variable.
-    var warnings: [String] = []
+    package var warnings: [String] = []
 
     /// - Parameter flags: the texts of the flags that were given, by the keys of their settings (`log.level`).
     /// - Throws: `SettingsError` for a value that does not fit, wherever it stands, and for an unknown key in the file.
@@ -48,7 +48,7 @@ package struct ProcessSettings: Equatable, Sendable {
         return try read(flags: flags, file: file, environment: environment)
     }
 
-    static func read(
+    package static func read(
         flags: [String: String], file: SettingsFile?, environment: [String: String]
     ) throws(SettingsError) -> ProcessSettings {
         var reader = SettingsReader(flags: flags, environment: environment, file: file)

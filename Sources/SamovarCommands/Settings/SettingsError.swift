@@ -3,8 +3,8 @@ import SamovarText
 /// A setting that cannot be used, in one sentence: where it stands, what was found there, and what is allowed.
 ///
 /// Commands end with exit code 78 (`EX_CONFIG`) for it. What it repeats of a file or a variable is escaped for terminals.
-struct SettingsError: Error, Hashable, Sendable, CustomStringConvertible {
-    let description: String
+package struct SettingsError: Error, Hashable, Sendable, CustomStringConvertible {
+    package let description: String
 
     init(_ description: String) {
         self.description = description

@@ -6,7 +6,7 @@ import Yams
 ///
 /// The file is read with Yams and handed on in memory, not through `YAMLSnapshot`: that one can list neither keys nor
 /// lines, and an integer such as `90000000000000000:0:0` (base 60) makes it trap.
-struct SettingsFile {
+package struct SettingsFile {
     struct Entry {
         let key: String
         let line: Int
@@ -25,7 +25,7 @@ struct SettingsFile {
         try self.init(path: path, yaml: readText(of: path, atMost: Self.maximumBytes))
     }
 
-    init(path: String, yaml: String) throws(SettingsError) {
+    package init(path: String, yaml: String) throws(SettingsError) {
         self.path = path
         let root: Node?
         do {
