@@ -20,7 +20,7 @@ public struct InputTemplate: Equatable, Sendable {
 
     public init(_ value: MessagePackValue) {
         self.value = value
-        constant = Self.hasHoles(value) ? nil : Self.bytes(of: value)
+        constant = Self.hasHoles(value) ? nil : value.encoded
     }
 
     /// Text that is JSON, for the holes outside of strings are marks now.
@@ -48,30 +48,22 @@ public struct InputTemplate: Equatable, Sendable {
 
     /// - Throws: `MessagePackError` if the bytes are no value.
     public init(encoded: [UInt8]) throws {
-        var reader = MessagePackReader(encoded)
-        self.init(try reader.readValue())
+        self.init(try MessagePackValue(encoded: encoded))
     }
 
     /// With its holes.
-    public var encoded: [UInt8] { Self.bytes(of: value) }
+    public var encoded: [UInt8] { value.encoded }
 
     /// The input in MessagePack.
     public func input(n: Int, client: Int, sequence: Int) -> [UInt8] {
         if let constant { return constant }
-        let filled = Self.filled(value) { hole in
+        return Self.filled(value) { hole in
             switch hole {
             case .n: n
             case .client: client
             case .sequence: sequence
             }
-        }
-        return Self.bytes(of: filled)
-    }
-
-    private static func bytes(of value: MessagePackValue) -> [UInt8] {
-        var writer = MessagePackWriter()
-        value.write(to: &writer)
-        return writer.bytes
+        }.encoded
     }
 
     private static func hasHoles(_ value: MessagePackValue) -> Bool {

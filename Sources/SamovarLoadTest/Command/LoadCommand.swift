@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import MessagePack
 import SamovarCommands
 import SamovarCore
 import SamovarHost

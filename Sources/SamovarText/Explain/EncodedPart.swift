@@ -78,10 +78,7 @@ extension MessagePackReader {
 
 extension EncodedPart {
     /// - Throws: `MessagePackError` for bytes that are no value.
-    package func decoded() throws(MessagePackError) -> MessagePackValue {
-        var reader = reader
-        return try reader.readValue()
-    }
+    package func decoded() throws(MessagePackError) -> MessagePackValue { try MessagePackValue(encoded: bytes) }
 
     /// The value and its JSON. If that has more bytes than a maximum, no value, and the beginning of the text, which says so; the rest is not read.
     package func shown(_ maximum: Int) -> (value: MessagePackValue?, text: String) {

@@ -77,7 +77,8 @@ extension Predicate {
     private static func evaluate(_ node: Node, _ part: (ValuePath) throws -> ArraySlice<UInt8>?) rethrows -> MessagePackValue {
         switch node {
         case .value(let value): return value
-        case .path(let path): return try part(path).map(value) ?? .nil
+        // What is no value is nothing.
+        case .path(let path): return try part(path).flatMap { try? MessagePackValue(encoded: $0) } ?? .nil
         case .count(let path): return try part(path).map(count) ?? .nil
         case .not(let part1): return .bool(try evaluate(part1, part) != .bool(true))
         case .negated(let part1): return calculate(.minus, .int(0), try evaluate(part1, part))
@@ -90,12 +91,6 @@ extension Predicate {
         case .binary(let sign, let one, let other):
             return apply(sign, try evaluate(one, part), try evaluate(other, part))
         }
-    }
-
-    private static func value(_ bytes: ArraySlice<UInt8>) -> MessagePackValue {
-        var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
-        // What is no value is nothing.
-        return (try? reader.readValue()) ?? .nil
     }
 
     /// Of the elements of a sequence, the pairs of a map, the characters of a text.

@@ -71,13 +71,6 @@ extension ValuePath {
         return bytes[start..<reader.position]
     }
 
-    /// The part as a value.
-    package func value(in bytes: [UInt8]) throws(MessagePackError) -> MessagePackValue? {
-        guard let part = try find(in: bytes) else { return nil }
-        var reader = MessagePackReader(part, limits: MessagePackLimits(maximumBytes: .max))
-        return try reader.readValue()
-    }
-
     private static func enter(_ step: Step, _ reader: inout MessagePackReader) throws(MessagePackError) -> Bool {
         switch (try reader.peekType(), step) {
         case (.map, _):

@@ -23,7 +23,8 @@ import Testing
                 let path = try ValuePath(parsing: text)
                 let end = Int.random(in: known, using: &random)
                 // By turn; before the first there is nothing.
-                let values: [MessagePackValue?] = try [nil] + past.states.map { try path.value(in: $0.encoded) }
+                let parts = try past.states.map { try path.find(in: $0.encoded) }
+                let values: [MessagePackValue?] = try [nil] + parts.map { try $0.map { try EncodedPart(bytes: $0).decoded() } }
                 let expected = Self.changes(of: values, after: known.lowerBound, through: end).last
                 let place: Comment = "seed \(seed), round \(round), \(text) as of \(end) in \(past.span)"
                 let search = ChangeSearch(path: path, turn: end, firstPart: .random(in: 1...4, using: &random))
