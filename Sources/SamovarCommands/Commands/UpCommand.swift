@@ -69,7 +69,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
 
         var logger = settings.logger("up")
         if LiveScreen.isTerminal, settings.logLevel == nil { logger.logLevel = .error }
-        let supervisor = Supervisor(try plan(settings, seats, logger: logger), logger: logger)
+        let supervisor = Supervisor(try arguments(settings, seats, logger: logger), executable: try .own, logger: logger)
         // A store with ports is there in its folder, too, where its own need no key.
         let store = try StoreAccess(foldersOf: seats.map(\.endpoint))
         let client = try StoreClient(at: store, schema: App.Program.schema, logger: logger)
@@ -143,7 +143,10 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         }
     }
 
-    private func plan(_ settings: ProcessSettings, _ seats: [Seat], logger: Logger) throws -> Supervisor.Plan {
+    /// Of each process.
+    private func arguments(
+        _ settings: ProcessSettings, _ seats: [Seat], logger: Logger
+    ) throws -> [Supervisor.Role: [String]] {
         let workers = workers ?? settings.workers ?? 1
         guard (0...1_024).contains(workers) else {
             throw CommandFailure(.configuration, "--workers \(workers) is not between 0 and 1024")
@@ -170,12 +173,15 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
             throw CommandFailure(.usage, "--web-port \(webPort) is not between 0 and 65535")
         }
         let page = ["web", "--port", "\(webPort)", "--data", seats[0].folder, "--endpoint", "\(endpoints)"]
-        return Supervisor.Plan(
-            executable: try .own,
-            storeArguments: seats.enumerated().map { number, seat in
-                store + ["--data", seat.folder, "--endpoint", "\(seat.endpoint)"] + (number == 0 ? [] : ["--standby"])
-            }, workerArguments: worker, workers: workers, shadowArguments: shadow ? ["store", "--shadow"] + common + place : nil,
-            pageArguments: web ? page + common : nil)
+        var arguments: [Supervisor.Role: [String]] = [:]
+        for (number, seat) in seats.enumerated() {
+            let place = ["--data", seat.folder, "--endpoint", "\(seat.endpoint)"]
+            arguments[.store(number)] = store + place + (number == 0 ? [] : ["--standby"])
+        }
+        for number in 0..<workers { arguments[.worker(number)] = worker }
+        if shadow { arguments[.shadow] = ["store", "--shadow"] + common + place }
+        if web { arguments[.page] = page + common }
+        return arguments
     }
 
     /// Shows views until nothing is left to do; says then which effects died.

@@ -20,29 +20,8 @@ import SystemPackage
 ///
 /// SIGPIPE has to be ignored: a child may end while something is written to its lifeline.
 package final class Supervisor: Sendable {
-    package struct Plan: Sendable {
-        var executable: Executable
-        /// One list for each store of the journal.
-        var storeArguments: [[String]]
-        var workerArguments: [String]
-        var workers: Int
-        /// Of the process that follows the store and compares; nil for none.
-        var shadowArguments: [String]?
-        /// Of the process that serves the page; nil for none.
-        var pageArguments: [String]?
-
-        package init(
-            executable: Executable, storeArguments: [[String]], workerArguments: [String], workers: Int,
-            shadowArguments: [String]? = nil, pageArguments: [String]? = nil
-        ) {
-            (self.executable, self.storeArguments) = (executable, storeArguments)
-            (self.workerArguments, self.workers) = (workerArguments, workers)
-            (self.shadowArguments, self.pageArguments) = (shadowArguments, pageArguments)
-        }
-    }
-
     /// Stores come before workers.
-    package enum Role: Hashable, Comparable {
+    package enum Role: Hashable, Comparable, Sendable {
         case store(Int)
         case worker(Int)
         case shadow
@@ -78,7 +57,9 @@ package final class Supervisor: Sendable {
         var gone: [String] = []
     }
 
-    private let plan: Plan
+    /// Of each child, but for the id of a worker.
+    private let arguments: [Role: [String]]
+    private let executable: Executable
     private let logger: Logger
     private let state = Mutex(State())
 
@@ -91,22 +72,14 @@ package final class Supervisor: Sendable {
     private static let usefulLife = Duration.seconds(1)
     private static let longestPause = Duration.seconds(5)
 
-    package init(_ plan: Plan, logger: Logger) {
-        self.plan = plan
-        self.logger = logger
+    package init(_ arguments: [Role: [String]], executable: Executable, logger: Logger) {
+        (self.arguments, self.executable, self.logger) = (arguments, executable, logger)
     }
 
     /// Runs until `end` was called and all children have ended; throws if no store can run, or a worker cannot.
     package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for number in plan.storeArguments.indices {
-                group.addTask { try await self.keepRunning(.store(number)) }
-            }
-            for number in 0..<plan.workers {
-                group.addTask { try await self.keepRunning(.worker(number)) }
-            }
-            if plan.shadowArguments != nil { group.addTask { try await self.keepRunning(.shadow) } }
-            if plan.pageArguments != nil { group.addTask { try await self.keepRunning(.page) } }
+            for role in arguments.keys.sorted() { group.addTask { try await self.keepRunning(role) } }
             do {
                 // Not `waitForAll`, which would wait for the workers before it tells of the store's failure.
                 while try await group.next() != nil {}
@@ -220,7 +193,7 @@ package final class Supervisor: Sendable {
     private func noteEnd(of role: Role) -> Bool {
         state.withLock { state in
             state.finished.insert(role)
-            return state.finished.count == plan.storeArguments.count
+            return state.finished.count == arguments.keys.count { $0.isStore }
         }
     }
 
@@ -238,16 +211,11 @@ package final class Supervisor: Sendable {
         var options = PlatformOptions()
         options.processGroupID = 0
         let id = WorkerID.random()
-        let arguments =
-            switch role {
-            case .store(let number): plan.storeArguments[number]
-            case .worker: plan.workerArguments + ["--id", "\(id)"]
-            case .shadow: plan.shadowArguments ?? []
-            case .page: plan.pageArguments ?? []
-            }
+        var arguments = self.arguments[role] ?? []
+        if case .worker = role { arguments += ["--id", "\(id)"] }
         defer { state.withLock { $0.running[role] = nil } }
         let result = try await Subprocess.run(
-            plan.executable, arguments: Arguments(arguments), platformOptions: options, input: .inputWriter,
+            executable, arguments: Arguments(arguments), platformOptions: options, input: .inputWriter,
             output: .sequence, error: .currentStandardError
         ) { execution in
             let lifeline = execution.standardInputWriter

@@ -36,8 +36,9 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
 
         let scratch = LoadGround.scratchPath()
         let data = scratch + "/data"
+        let arguments = Self.arguments(command, settings, data: data)
         let supervisor =
-            isOwn ? Supervisor(try Self.supervision(command, settings, data: data), logger: Self.quiet(settings, "load")) : nil
+            isOwn ? Supervisor(arguments, executable: try .own, logger: Self.quiet(settings, "load")) : nil
         // Only one that this command names: that of the settings is in use.
         let place = isOwn ? command.options.store.journal : nil
         ground = LoadGround(
@@ -75,16 +76,18 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
         return logger
     }
 
-    private static func supervision(_ command: LoadCommand<Types>, _ settings: ProcessSettings, data: String) throws
-        -> Supervisor.Plan
-    {
+    /// Of each process.
+    private static func arguments(
+        _ command: LoadCommand<Types>, _ settings: ProcessSettings, data: String
+    ) -> [Supervisor.Role: [String]] {
         var common = ["--lifeline", "--data", data, "--log-level", settings.logLevel ?? "error"]
         if let journal = command.options.store.journal { common += ["--journal", journal] }
         if let config = command.options.store.config { common += ["--config", config] }
-        return Supervisor.Plan(
-            executable: try .own,
-            storeArguments: [["store"] + common + (command.seed.map { ["--seed=\($0)"] } ?? [])],
-            workerArguments: ["worker"] + common + (command.slots.map { ["--slots", "\($0)"] } ?? []), workers: command.workerCount)
+        let store = ["store"] + common + (command.seed.map { ["--seed=\($0)"] } ?? [])
+        let worker = ["worker"] + common + (command.slots.map { ["--slots", "\($0)"] } ?? [])
+        var arguments: [Supervisor.Role: [String]] = [.store(0): store]
+        for number in 0..<command.workerCount { arguments[.worker(number)] = worker }
+        return arguments
     }
 
     // MARK: The course

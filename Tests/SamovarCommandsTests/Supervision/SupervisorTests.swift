@@ -25,11 +25,11 @@ struct SupervisorTests {
     private func supervisor(
         _ stores: String..., worker: String? = nil, executable: Subprocess.Executable = .name("sh"), log: LogText = LogText()
     ) -> Supervisor {
-        Supervisor(
-            Supervisor.Plan(
-                executable: executable, storeArguments: stores.map { ["-c", $0] },
-                workerArguments: worker.map { ["-c", $0] } ?? [], workers: worker == nil ? 0 : 1),
-            logger: Logger(label: "test") { StreamLogHandler(label: $0, stream: log) })
+        var arguments: [Supervisor.Role: [String]] = [:]
+        for (number, store) in stores.enumerated() { arguments[.store(number)] = ["-c", store] }
+        arguments[.worker(0)] = worker.map { ["-c", $0] }
+        let logger = Logger(label: "test") { StreamLogHandler(label: $0, stream: log) }
+        return Supervisor(arguments, executable: executable, logger: logger)
     }
 
     @Test(arguments: [65, 70]) func `A store that ends for good leaves the other one alone`(_ code: Int32) async throws {
