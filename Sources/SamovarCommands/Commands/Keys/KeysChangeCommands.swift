@@ -19,8 +19,8 @@ struct KeysNewCommand: ParsableCommand {
                 """)
     }
 
-    @Argument(help: "What the key is called: 1 to 32 letters, digits, “.”, “_” and “-”.") var name: KeyNameArgument
-    @Option(name: .long, help: "What it is for. Repeatable.") var role: [RoleArgument]
+    @Argument(help: "What the key is called: 1 to 32 letters, digits, “.”, “_” and “-”.") var name: KeyName
+    @Option(name: .long, help: "What it is for. Repeatable.") var role: [Role]
     @Option(name: .long, help: "A queue that the worker may serve. Repeatable. Default: all.") var queue: [String] = []
     @Option(name: .long, help: "A case of the program's Input that the client may send. Repeatable. Default: all.")
     var input: [String] = []
@@ -34,7 +34,7 @@ struct KeysNewCommand: ParsableCommand {
     @Option(name: .long, help: "Where the file for the peer is written. Default: NAME.key.") var out: String?
     @OptionGroup var options: KeysOptions
 
-    private var roles: Set<Role> { Set(role.map(\.role)) }
+    private var roles: Set<Role> { Set(role) }
 
     func validate() throws {
         if !queue.isEmpty, !roles.contains(.worker) { throw ValidationError("--queue is for workers") }
@@ -42,7 +42,7 @@ struct KeysNewCommand: ParsableCommand {
     }
 
     func run() throws {
-        let file = out ?? "\(name.name).key"
+        let file = out ?? "\(name).key"
         var limits = Key.Limits()
         limits.sessions = sessions ?? limits.sessions
         limits.hellos = hellos ?? limits.hellos
@@ -50,9 +50,9 @@ struct KeysNewCommand: ParsableCommand {
         limits.badFrames = badFrames ?? limits.badFrames
         var keys = try KeysFolder(try options.folder(), mayMake: true)
         if keys.isNew { printError("The store has got a key, in \(keys.path): start it with --keys \(shellWord(keys.path)).") }
-        let key = try keys.issue(name.name, to: file) { fingerprint in
+        let key = try keys.issue(name, to: file) { fingerprint in
             Key(
-                name.name, fingerprint, roles: roles, queues: queue.isEmpty ? nil : Set(queue.map { Queue($0) }),
+                name, fingerprint, roles: roles, queues: queue.isEmpty ? nil : Set(queue.map { Queue($0) }),
                 inputs: input.isEmpty ? nil : Set(input), notAfter: notAfter?.time, limits: limits)
         }
         printData(file)
@@ -73,7 +73,7 @@ struct KeysRenewCommand: ParsableCommand {
                 """)
     }
 
-    @Argument(help: "The name of the key.") var name: KeyNameArgument
+    @Argument(help: "The name of the key.") var name: KeyName
     @Flag(name: .long, help: "Take the former key away, now that the peer has the new one.") var finish = false
     @Option(name: .customLong("not-after"), help: "When the new one ends. Default: when the former one does.")
     var notAfter: InstantArgument?
@@ -88,11 +88,11 @@ struct KeysRenewCommand: ParsableCommand {
     func run() throws {
         var keys = try KeysFolder(try options.folder())
         if finish {
-            let former = try keys.finish(name.name)
+            let former = try keys.finish(name)
             printError("\(former.name) has lost its former key \(former.fingerprint).")
         } else {
-            let file = out ?? "\(name.name).key"
-            let key = try keys.renew(name.name, notAfter: notAfter?.time, to: file)
+            let file = out ?? "\(name).key"
+            let key = try keys.renew(name, notAfter: notAfter?.time, to: file)
             printData(file)
             printError(
                 """

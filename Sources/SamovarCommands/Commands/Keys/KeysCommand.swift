@@ -1,8 +1,8 @@
-import ArgumentParser
-import SamovarCore
+public import ArgumentParser
+public import SamovarCore
 import SamovarHost
 import SamovarText
-import SamovarWire
+public import SamovarWire
 
 /// The keys with which peers come over the network. All but `reload` works on the folder alone, with or without a store.
 struct KeysCommand<Types: ProgramTypes>: AsyncParsableCommand {
@@ -53,27 +53,12 @@ func sayHowStoresHear() {
     printError("A store that runs hears of it by SIGHUP, or by `\(executableName) keys reload`.")
 }
 
-/// The name of a key on the command line.
-struct KeyNameArgument: ExpressibleByArgument {
-    let name: KeyName
-
-    init?(argument: String) {
-        guard let name = KeyName(argument) else { return nil }
-        self.name = name
-    }
+extension KeyName: ExpressibleByArgument {
+    /// The name of a key on the command line.
+    public init?(argument: String) { self.init(argument) }
 }
 
-/// A role on the command line.
-struct RoleArgument: ExpressibleByArgument {
-    let role: Role
-
-    init?(argument: String) {
-        guard let role = Role(rawValue: argument) else { return nil }
-        self.role = role
-    }
-
-    static var allValueStrings: [String] { Role.allCases.map(\.rawValue) }
-}
+extension Role: ExpressibleByArgument {}
 
 /// A point in time on the command line: `2027-01-01T00:00:00Z`, or a day for the beginning of it.
 struct InstantArgument: ExpressibleByArgument {
