@@ -1,3 +1,5 @@
+import SamovarText
+
 /// Everything around the sources of a written package.
 struct PackageTemplate {
     let name: ScaffoldName
@@ -55,9 +57,9 @@ struct PackageTemplate {
 
     private var dependency: String {
         switch source {
-        case .copy: ".package(name: \"samovar\", path: \(SamovarSource.folder.literal))"
-        case .path(let path): ".package(name: \"samovar\", path: \(path.literal))"
-        case .repository(let url, let version): ".package(url: \(url.literal), from: \(version.literal))"
+        case .copy: ".package(name: \"samovar\", path: \(swiftLiteral(SamovarSource.folder)))"
+        case .path(let path): ".package(name: \"samovar\", path: \(swiftLiteral(path)))"
+        case .repository(let url, let version): ".package(url: \(swiftLiteral(url)), from: \(swiftLiteral(version)))"
         }
     }
 
@@ -134,20 +136,5 @@ struct PackageTemplate {
         case .path(let path): "| `\(path)` | Samovar, which has to be there wherever the package is built |"
         case .repository: "| `Dockerfile` | a container |"
         }
-    }
-}
-
-extension String {
-    /// As a string literal of Swift.
-    var literal: String {
-        var literal = ""
-        for scalar in unicodeScalars {
-            switch scalar {
-            case "\"", "\\": literal += "\\\(scalar)"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7f: literal += "\\u{\(String(scalar.value, radix: 16))}"
-            default: literal.unicodeScalars.append(scalar)
-            }
-        }
-        return "\"\(literal)\""
     }
 }

@@ -32,3 +32,17 @@ package func shellWord(_ text: String) -> String {
     let isPlain = !text.isEmpty && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0)) }
     return isPlain ? text : escapeForTerminal("'\(text.replacing("'", with: #"'\''"#))'")
 }
+
+/// A string literal of Swift, on one line.
+package func swiftLiteral(_ text: String) -> String {
+    var literal = "\""
+    for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\"", "\\": literal += "\\\(scalar)"
+        case _ where scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .format:
+            literal += "\\u{\(String(scalar.value, radix: 16))}"
+        default: literal.unicodeScalars.append(scalar)
+        }
+    }
+    return literal + "\""
+}

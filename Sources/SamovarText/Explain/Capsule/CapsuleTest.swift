@@ -63,8 +63,8 @@ package struct CapsuleTest {
 
     private var expectation: String {
         switch goal {
-        case .invariant(let name): "#expect(!end.broken.contains(\(Self.literal(name))))"
-        case .expression(let text): "#expect(try !\(type).isTrue(\(Self.literal(text)), of: end.state))"
+        case .invariant(let name): "#expect(!end.broken.contains(\(swiftLiteral(name))))"
+        case .expression(let text): "#expect(try !\(type).isTrue(\(swiftLiteral(text)), of: end.state))"
         }
     }
 
@@ -89,19 +89,5 @@ package struct CapsuleTest {
             "        " + String(text[start..<min(text.count, start + Self.width)])
         }
         return "\"\"\"\n\(lines.joined(separator: "\n"))\n        \"\"\""
-    }
-
-    /// A string of Swift, on one line.
-    private static func literal(_ text: String) -> String {
-        var literal = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\": literal += "\\\(scalar)"
-            case _ where scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .format:
-                literal += "\\u{\(String(scalar.value, radix: 16))}"
-            default: literal.unicodeScalars.append(scalar)
-            }
-        }
-        return literal + "\""
     }
 }
