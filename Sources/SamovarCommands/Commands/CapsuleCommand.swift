@@ -97,13 +97,8 @@ struct CapsuleCommand<App: SamovarApp>: AsyncParsableCommand {
                 "the capsule has \(bytes.count) bytes, too many for a source: name a folder, or leave out inputs with --shrink")
         }
         let name = "Turns\(capsule.turn + 1)To\(capsule.last)"
-        let what: CapsuleTest.Goal =
-            switch goal {
-            case .expression: .expression(fails)
-            case .broken: .invariant(fails)
-            }
         let test = try CapsuleTest(
-            capsule, what, file: isSource ? nil : "\(name).capsule", program: String(reflecting: App.Program.self))
+            capsule, goal, text: fails, file: isSource ? nil : "\(name).capsule", program: String(reflecting: App.Program.self))
         let folder = URL(fileURLWithPath: isSource ? (output as NSString).deletingLastPathComponent : output, isDirectory: true)
         let source = isSource ? URL(fileURLWithPath: output) : folder.appending(path: "\(name)Tests.swift")
         let file = folder.appending(path: "\(name).capsule")

@@ -68,19 +68,23 @@ import Testing
     @Test func `The source of a test says what happened, and holds the capsule`() throws {
         let content = try Self.content(throws: 25)
         let test = try CapsuleTest(
-            content, .expression("count(state.throws) > 1 && \"x\" != \"\\u{1}\""), file: nil, program: "Games.Dice")
+            content, try Self.goal("true"), text: "count(state.throws) > 1 && \"x\" != \"\\u{1}\"", file: nil, program: "Games.Dice"
+        )
         #expect(test.source.contains("@testable import Games\n"))
         #expect(test.source.contains("/// With the state after turn 9:\n/// - 10 throw ← client "))
         #expect(test.source.contains("/// - … and 5 more\n"))
         #expect(
             test.source.contains(#"#expect(try !Dice.isTrue("count(state.throws) > 1 && \"x\" != \"\\u{1}\"", of: end.state))"#))
-        let broken = try CapsuleTest(content, .invariant("a \u{202e}\"name\""), file: "a.capsule", program: "Games.Inner.Dice")
+        let broken = try CapsuleTest(
+            content, .broken(invariant: 0), text: "a \u{202e}\"name\"", file: "a.capsule", program: "Games.Inner.Dice")
         #expect(
             broken.source.contains(#"Capsule(beside: #filePath, "a.capsule")"#) && broken.source.contains("replay(Inner.Dice.self)")
         )
         #expect(broken.source.contains(#"#expect(!end.broken.contains("a \u{202e}\"name\""))"#))
         for name in ["Dice", "Games.(unknown context at $0).Dice"] {
-            let error = #expect(throws: CommandFailure.self) { try CapsuleTest(content, .invariant("x"), file: nil, program: name) }
+            let error = #expect(throws: CommandFailure.self) {
+                try CapsuleTest(content, .broken(invariant: 0), text: "x", file: nil, program: name)
+            }
             #expect(error?.description == "no test can name the program \(name): it must not be private, nor in a function")
         }
     }

@@ -6,12 +6,6 @@ import SamovarWire
 
 /// The source of a test that lets a capsule happen again, and expects that what failed does not fail.
 package struct CapsuleTest {
-    /// What shall not be so.
-    package enum Goal {
-        case expression(String)
-        case invariant(String)
-    }
-
     /// Bytes of a capsule that a source holds: above them it is a file beside it.
     package static let maximumInSource = 64 << 10
     /// Inputs that are told.
@@ -20,7 +14,10 @@ package struct CapsuleTest {
     private static let width = 120
 
     let content: CapsuleContent
-    let goal: Goal
+    /// What shall not be so.
+    let goal: Bisection.Goal
+    /// The expression, or the name of the invariant.
+    let text: String
     /// The name of the file with the capsule; nil if the source holds it.
     let file: String?
     let module: String
@@ -28,13 +25,13 @@ package struct CapsuleTest {
 
     /// - Parameter program: as the runtime names it, such as `TallyExample.Tally`.
     /// - Throws: `CommandFailure` for a type that no test can name.
-    package init(_ content: CapsuleContent, _ goal: Goal, file: String?, program: String) throws(CommandFailure) {
+    package init(
+        _ content: CapsuleContent, _ goal: Bisection.Goal, text: String, file: String?, program: String
+    ) throws(CommandFailure) {
         guard let dot = program.firstIndex(of: "."), !program.contains("("), !program.contains("$") else {
             throw CommandFailure(.badData, "no test can name the program \(program): it must not be private, nor in a function")
         }
-        self.content = content
-        self.goal = goal
-        self.file = file
+        (self.content, self.goal, self.text, self.file) = (content, goal, text, file)
         module = String(program[..<dot])
         type = String(program[program.index(after: dot)...])
     }
@@ -63,8 +60,8 @@ package struct CapsuleTest {
 
     private var expectation: String {
         switch goal {
-        case .invariant(let name): "#expect(!end.broken.contains(\(swiftLiteral(name))))"
-        case .expression(let text): "#expect(try !\(type).isTrue(\(swiftLiteral(text)), of: end.state))"
+        case .broken: "#expect(!end.broken.contains(\(swiftLiteral(text))))"
+        case .expression: "#expect(try !\(type).isTrue(\(swiftLiteral(text)), of: end.state))"
         }
     }
 
