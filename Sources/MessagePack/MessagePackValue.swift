@@ -116,3 +116,16 @@ extension MessagePackValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral
         self = .map(pairs.map { MessagePackPair($0.0, $0.1) })
     }
 }
+
+extension MessagePackValue {
+    /// A number of any kind; beyond 53 bits the nearest that there is. Nil for what is none.
+    package var asDouble: Double? {
+        switch self {
+        case .int(let number): Double(number)
+        case .uint(let number): Double(number)
+        case .float(let number): Double(number)
+        case .double(let number): number
+        default: nil
+        }
+    }
+}

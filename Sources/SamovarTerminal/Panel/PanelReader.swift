@@ -55,8 +55,8 @@ package struct PanelReader {
         case "gauge":
             return .gauge(
                 PanelGauge(
-                    label: text(value["label"]), value: number(value["value"]) ?? .nan, from: number(value["from"]) ?? 0,
-                    to: number(value["to"]) ?? 1, unit: text(value["unit"])))
+                    label: text(value["label"]), value: value["value"]?.asDouble ?? .nan, from: value["from"]?.asDouble ?? 0,
+                    to: value["to"]?.asDouble ?? 1, unit: text(value["unit"])))
         case "progress":
             return .progress(
                 PanelProgress(label: text(value["label"]), done: integer(value["done"]) ?? 0, total: integer(value["total"])))
@@ -125,16 +125,6 @@ package struct PanelReader {
     private func style(_ value: MessagePackValue?) -> PanelStyle {
         guard case .string(let name) = value else { return .plain }
         return PanelStyle(rawValue: name) ?? .plain
-    }
-
-    private func number(_ value: MessagePackValue?) -> Double? {
-        switch value {
-        case .double(let number): number
-        case .float(let number): Double(number)
-        case .int(let number): Double(number)
-        case .uint(let number): Double(number)
-        default: nil
-        }
     }
 
     private func integer(_ value: MessagePackValue?) -> Int? {

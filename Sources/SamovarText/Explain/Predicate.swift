@@ -125,13 +125,13 @@ extension Predicate {
 
     private static func areComparable(_ one: MessagePackValue, _ other: MessagePackValue) -> Bool {
         if case (.string, .string) = (one, other) { return true }
-        return number(one) != nil && number(other) != nil
+        return one.asDouble != nil && other.asDouble != nil
     }
 
     private static func isEqual(_ one: MessagePackValue, _ other: MessagePackValue) -> Bool {
         guard one != other else { return true }
         // Whole numbers are equal only as themselves.
-        guard let a = number(one), let b = number(other), isFloat(one) || isFloat(other) else { return false }
+        guard let a = one.asDouble, let b = other.asDouble, isFloat(one) || isFloat(other) else { return false }
         return a == b
     }
 
@@ -144,7 +144,7 @@ extension Predicate {
         case (.int, .uint): return true
         case (.uint, .int): return false
         default:
-            guard let a = number(one), let b = number(other) else { return false }
+            guard let a = one.asDouble, let b = other.asDouble else { return false }
             return a < b
         }
     }
@@ -153,16 +153,6 @@ extension Predicate {
         switch value {
         case .float, .double: true
         default: false
-        }
-    }
-
-    private static func number(_ value: MessagePackValue) -> Double? {
-        switch value {
-        case .int(let value): Double(value)
-        case .uint(let value): Double(value)
-        case .float(let value): Double(value)
-        case .double(let value): value
-        default: nil
         }
     }
 
@@ -190,7 +180,7 @@ extension Predicate {
             if let number = UInt64(exactly: result) { return .uint(number) }
             return .nil
         }
-        guard let a = number(one), let b = number(other) else { return .nil }
+        guard let a = one.asDouble, let b = other.asDouble else { return .nil }
         let result =
             switch sign {
             case .plus: a + b

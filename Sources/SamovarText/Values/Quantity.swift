@@ -44,12 +44,8 @@ enum Quantity {
         return "p50 \(half), p99 \(most)"
     }
 
-    static func number(_ value: MessagePackValue?) -> Double? {
-        switch value {
-        case .int(let number)?: Double(number)
-        case .double(let number)? where number.isFinite: number
-        default: nil
-        }
+    private static func number(_ value: MessagePackValue?) -> Double? {
+        value?.asDouble.flatMap { $0.isFinite ? $0 : nil }
     }
 
     /// Three digits, or all before the point.
