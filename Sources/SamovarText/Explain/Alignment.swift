@@ -13,20 +13,9 @@ enum Alignment {
     /// Equal elements in the same order, as many as can be; between two of them, what was removed and what was inserted are taken for changed
     /// elements, one by one, and what is left of either for removed or inserted.
     static func pairs<Element: Hashable>(of one: [Element], and other: [Element]) -> [Pair] {
-        let shorter = min(one.count, other.count)
-        var begin = 0
-        while begin < shorter, one[begin] == other[begin] { begin += 1 }
-        var end = 0
-        while end < shorter - begin, one[one.count - 1 - end] == other[other.count - 1 - end] { end += 1 }
-        let (a, b) = (begin..<one.count - end, begin..<other.count - end)
-        let equal = a.count.multipliedReportingOverflow(by: b.count)
-        var matches: [(Int, Int)] = (0..<begin).map { ($0, $0) }
-        if !equal.overflow, equal.partialValue <= maximumCells { matches += common(numbered(one[a], other[b]), a, b) }
-        matches += (0..<end).reversed().map { (one.count - 1 - $0, other.count - 1 - $0) }
-
         var pairs: [Pair] = []
         var (i, j) = (0, 0)
-        for (x, y) in matches + [(one.count, other.count)] {
+        for (x, y) in common(numbered(one, other)) + [(one.count, other.count)] {
             while i < x, j < y {
                 pairs.append(.both(i, j))
                 (i, j) = (i + 1, j + 1)
@@ -48,7 +37,7 @@ enum Alignment {
 
     /// Equal elements get equal numbers, so that each is looked at once, however large it is.
     private static func numbered<Element: Hashable>(
-        _ one: ArraySlice<Element>, _ other: ArraySlice<Element>
+        _ one: [Element], _ other: [Element]
     ) -> (one: [Int32], other: [Int32]) {
         var numbers: [Element: Int32] = [:]
         func number(_ element: Element) -> Int32 {
@@ -61,7 +50,7 @@ enum Alignment {
     }
 
     /// A longest common subsequence, as places in both.
-    private static func common(_ numbers: (one: [Int32], other: [Int32]), _ a: Range<Int>, _ b: Range<Int>) -> [(Int, Int)] {
+    private static func common(_ numbers: (one: [Int32], other: [Int32])) -> [(Int, Int)] {
         let (one, other) = numbers
         let width = other.count + 1
         // In row i and column j: how long one is of what follows there.
@@ -77,7 +66,7 @@ enum Alignment {
         var (i, j) = (0, 0)
         while i < one.count, j < other.count {
             if one[i] == other[j] {
-                matches.append((a.lowerBound + i, b.lowerBound + j))
+                matches.append((i, j))
                 (i, j) = (i + 1, j + 1)
             } else if table[(i + 1) * width + j] >= table[i * width + j + 1] {
                 i += 1
