@@ -182,6 +182,6 @@ import Testing
         for byte in text { taken += try [byte].withUnsafeBytes { try lines.take($0) } }
         #expect(taken == ["{\"a\":1}", "{}"])
         let noise = [UInt8](repeating: 65, count: ExplorerAnswers.maximumBytes + 1)
-        #expect(throws: PageError.self) { _ = try noise.withUnsafeBytes { try lines.take($0) } }
+        #expect(throws: CommandFailure.self) { _ = try noise.withUnsafeBytes { try lines.take($0) } }
     }
 }

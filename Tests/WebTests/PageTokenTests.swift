@@ -1,6 +1,6 @@
 import Foundation
 import ProcessSupport
-import SamovarCommands
+import SamovarText
 import Testing
 
 @testable import SamovarWeb
@@ -24,14 +24,14 @@ import Testing
         let file = scratch.folder("web.token")
         _ = try PageToken.kept(in: file)
         chmod(file, 0o640)
-        #expect(throws: PageError.self) { try PageToken.kept(in: file) }
+        #expect(throws: CommandFailure.self) { try PageToken.kept(in: file) }
         chmod(file, 0o600)
         let link = scratch.folder("link")
         symlink(file, link)
-        #expect(throws: PageError.self) { try PageToken.kept(in: link) }
+        #expect(throws: CommandFailure.self) { try PageToken.kept(in: link) }
         let other = try scratch.write("short", to: "other")
         chmod(other, 0o600)
-        #expect(throws: PageError.self) { try PageToken.kept(in: other) }
+        #expect(throws: CommandFailure.self) { try PageToken.kept(in: other) }
         #expect(try String(contentsOfFile: other, encoding: .utf8) == "short")
     }
 }

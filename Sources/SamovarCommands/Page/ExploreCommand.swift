@@ -25,10 +25,6 @@ struct ExploreCommand<App: SamovarApp>: AsyncParsableCommand {
         let request = ExploreRequest(folder: folder, blocked: blocked) { body in
             try await StorePast<App>.read(settings, "explore", body)
         }
-        do {
-            try await page.explore(request)
-        } catch let error as PageError {
-            throw CommandFailure(.unavailable, "\(error)")
-        }
+        try await page.explore(request)
     }
 }

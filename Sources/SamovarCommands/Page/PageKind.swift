@@ -52,12 +52,3 @@ package struct ExploreRequest: Sendable {
     /// Opens the past for as long as the body runs, on a thread of its own.
     package let read: @Sendable (@escaping Body) async throws -> Void
 }
-
-/// Why there is no page.
-package struct PageError: Error, CustomStringConvertible {
-    package let description: String
-
-    package init(_ description: String) {
-        self.description = description
-    }
-}

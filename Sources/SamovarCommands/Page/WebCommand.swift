@@ -46,11 +46,7 @@ package struct WebCommand<Types: ProgramTypes>: AsyncParsableCommand {
             tokenFile: folder.map { "\($0)/web.token" }, explorer: explorer(settings, folder), logger: logger,
             isReady: { printData("the page is at \($0)") })
         let service = PageService(page: page, request: request)
-        do {
-            try await runProcess(service, lifeline: lifeline ? Lifeline { service.end() } : nil, logger: logger)
-        } catch let error as PageError {
-            throw CommandFailure(.unavailable, "\(error)")
-        }
+        try await runProcess(service, lifeline: lifeline ? Lifeline { service.end() } : nil, logger: logger)
     }
 }
 

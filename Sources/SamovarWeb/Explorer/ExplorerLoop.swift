@@ -42,10 +42,12 @@ final class ExplorerLoop: @unchecked Sendable {
     /// How long it took to open the past.
     private var openingTime = Duration.zero
 
-    init(_ request: ExploreRequest) throws(PageError) {
+    init(_ request: ExploreRequest) throws(CommandFailure) {
         self.request = request
         mark = try ExplorerMark.shared(in: request.folder) { printError("explore: \(escapeForTerminal("\($0)"))") }
-        guard let output = reserveStandardOutput() else { throw PageError("cannot keep standard output for answers") }
+        guard let output = reserveStandardOutput() else {
+            throw CommandFailure(.unavailable, "cannot keep standard output for answers")
+        }
         self.output = output
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import SamovarCommands
+import SamovarText
 
 /// A page of memory that the explorer shares with the page's server: which turn the program's code is at. It outlives the explorer, so it names the turn
 /// that ended it; and a turn that stays is one that does not end.
@@ -18,7 +19,7 @@ final class ExplorerMark: @unchecked Sendable {
     private let words: UnsafeMutablePointer<UInt64>
 
     /// That of a folder, or, where there is no room for one, memory that nobody shares: then nobody knows which turn has ended an explorer.
-    static func shared(in folder: String, note: (PageError) -> Void) throws(PageError) -> ExplorerMark {
+    static func shared(in folder: String, note: (CommandFailure) -> Void) throws(CommandFailure) -> ExplorerMark {
         do {
             return try ExplorerMark(in: folder)
         } catch {
@@ -30,13 +31,13 @@ final class ExplorerMark: @unchecked Sendable {
     private init(_ words: UnsafeMutablePointer<UInt64>) { self.words = words }
 
     /// Maps the file of a folder that is its owner's alone; both are made if they are not there.
-    private convenience init(in folder: String) throws(PageError) {
+    private convenience init(in folder: String) throws(CommandFailure) {
         let file = "\(folder)/mark"
         do {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw PageError("cannot make \(folder): \(error.localizedDescription)")
+            throw CommandFailure(.unavailable, "cannot make \(folder): \(error.localizedDescription)")
         }
         let descriptor = open(file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.failure(file) }
@@ -49,7 +50,9 @@ final class ExplorerMark: @unchecked Sendable {
         self.init(try Self.map(descriptor, MAP_SHARED, file))
     }
 
-    private static func map(_ descriptor: Int32, _ flags: CInt, _ name: String) throws(PageError) -> UnsafeMutablePointer<UInt64> {
+    private static func map(
+        _ descriptor: Int32, _ flags: CInt, _ name: String
+    ) throws(CommandFailure) -> UnsafeMutablePointer<UInt64> {
         let memory = mmap(nil, byteCount, PROT_READ | PROT_WRITE, flags, descriptor, 0)
         guard let memory, memory != MAP_FAILED else { throw failure(name) }
         return memory.bindMemory(to: UInt64.self, capacity: byteCount / 8)
@@ -57,8 +60,8 @@ final class ExplorerMark: @unchecked Sendable {
 
     deinit { munmap(words, Self.byteCount) }
 
-    private static func failure(_ file: String) -> PageError {
-        PageError("cannot map \(file): \(String(cString: strerror(errno)))")
+    private static func failure(_ file: String) -> CommandFailure {
+        CommandFailure(.unavailable, "cannot map \(file): \(String(cString: strerror(errno)))")
     }
 
     var reading: Reading { Reading(isInProgram: words[0] == 1, turn: Int(truncatingIfNeeded: words[1]), beat: words[2]) }

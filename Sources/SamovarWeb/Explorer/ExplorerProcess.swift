@@ -52,7 +52,7 @@ final class ExplorerProcess: Sendable {
     private let contents = Mutex(Contents())
 
     /// - Parameter arguments: of the own executable.
-    init(_ arguments: [String], logger: Logger) throws(PageError) {
+    init(_ arguments: [String], logger: Logger) throws(CommandFailure) {
         (self.arguments, self.logger) = (arguments, logger)
         folder = FileManager.default.temporaryDirectory.appending(path: "samovar-explore-\(UUID().uuidString)").path
         mark = try ExplorerMark.shared(in: folder) {
@@ -271,10 +271,10 @@ extension TerminationStatus {
 struct AnswerLines {
     private var rest: [UInt8] = []
 
-    mutating func take(_ bytes: UnsafeRawBufferPointer) throws(PageError) -> [String] {
+    mutating func take(_ bytes: UnsafeRawBufferPointer) throws(CommandFailure) -> [String] {
         rest.append(contentsOf: bytes)
         guard let end = rest.lastIndex(of: 0x0A) else {
-            guard rest.count <= ExplorerAnswers.maximumBytes else { throw PageError("its answer is too long") }
+            guard rest.count <= ExplorerAnswers.maximumBytes else { throw CommandFailure(.unavailable, "its answer is too long") }
             return []
         }
         let lines = rest[..<end].split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }

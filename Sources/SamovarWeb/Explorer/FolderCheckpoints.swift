@@ -1,6 +1,7 @@
 import Foundation
 import SamovarCommands
 import SamovarStore
+import SamovarText
 
 /// Checkpoints as files in a folder that is its owner's alone, and is removed with the page's server. They are as secret as the journal.
 ///
@@ -49,8 +50,8 @@ final class FolderCheckpoints: CheckpointStore {
         throw Self.failure(file, error)
     }
 
-    private static func failure(_ file: String, _ error: Int32) -> PageError {
-        PageError("cannot write \(file): \(String(cString: strerror(error)))")
+    private static func failure(_ file: String, _ error: Int32) -> CommandFailure {
+        CommandFailure(.unavailable, "cannot write \(file): \(String(cString: strerror(error)))")
     }
 
     func load(_ turn: Int) -> PastCheckpoint? {

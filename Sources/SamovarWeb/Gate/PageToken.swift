@@ -1,5 +1,6 @@
 import Foundation
 import SamovarCommands
+import SamovarText
 
 /// The secret of the page's address, or that of its metrics: 256 random bits in hexadecimal.
 enum PageToken {
@@ -8,7 +9,7 @@ enum PageToken {
     /// The one in the file, so that a page stays open over restarts of its server; else a new one.
     ///
     /// - Parameter file: readable by its owner alone; nil for a token that is kept nowhere.
-    static func kept(in file: String?) throws(PageError) -> String {
+    static func kept(in file: String?) throws(CommandFailure) -> String {
         guard let file else { return new() }
         if let token = try read(file) { return token }
         let token = new()
@@ -18,12 +19,14 @@ enum PageToken {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw PageError("cannot make \(folder): \(error.localizedDescription)")
+            throw CommandFailure(.unavailable, "cannot make \(folder): \(error.localizedDescription)")
         }
         let failure = write(token, to: file)
         // Another server was faster.
         if failure == EEXIST, let token = try read(file) { return token }
-        if let failure { throw PageError("cannot keep the token in \(file): \(String(cString: strerror(failure)))") }
+        if let failure {
+            throw CommandFailure(.unavailable, "cannot keep the token in \(file): \(String(cString: strerror(failure)))")
+        }
         return token
     }
 
@@ -43,20 +46,22 @@ enum PageToken {
         return link(draft, file) == 0 || unknown.contains(errno) && rename(draft, file) == 0 ? nil : errno
     }
 
-    private static func read(_ file: String) throws(PageError) -> String? {
+    private static func read(_ file: String) throws(CommandFailure) -> String? {
         let descriptor = open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         if descriptor < 0, errno == ENOENT { return nil }
-        guard descriptor >= 0 else { throw PageError("cannot read the token in \(file): \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else {
+            throw CommandFailure(.unavailable, "cannot read the token in \(file): \(String(cString: strerror(errno)))")
+        }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
-            throw PageError("\(file) can be read by others: remove it, and a new token is made")
+            throw CommandFailure(.unavailable, "\(file) can be read by others: remove it, and a new token is made")
         }
         var bytes = [UInt8](repeating: 0, count: length + 1)
         let count = Foundation.read(descriptor, &bytes, bytes.count)
         let token = String(decoding: bytes.prefix(length), as: UTF8.self)
         guard count >= length, token.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) }) else {
-            throw PageError("\(file) has no token: remove it, and a new one is made")
+            throw CommandFailure(.unavailable, "\(file) has no token: remove it, and a new one is made")
         }
         return token
     }

@@ -17,14 +17,14 @@ struct PageServer: Sendable {
 
     /// Serves until the task is cancelled.
     ///
-    /// - Throws: `PageError` if it cannot listen, or no token can be kept.
+    /// - Throws: `CommandFailure` if it cannot listen, or no token can be kept.
     func run() async throws {
         let token = try PageToken.kept(in: request.tokenFile)
         let hub = LiveHub(request.client, request.admin)
         let metricsToken = try request.tokenFile.map { try PageToken.kept(in: PageToken.metricsFile(beside: $0)) }
         let gate = RequestGate(
             port: try Self.port(request.port), token: token, session: PageToken.new(), metricsToken: metricsToken)
-        let explorer = try request.explorer.map { arguments throws(PageError) in
+        let explorer = try request.explorer.map { arguments throws(CommandFailure) in
             try ExplorerProcess(arguments, logger: request.logger)
         }
         let past = explorer.map { PastPages(explorer: $0, hub: hub) }
@@ -82,15 +82,15 @@ struct PageServer: Sendable {
             defer { try? socket.close() }  // It was to find out alone.
             try socket.setValue(true, for: .localAddressReuse)
             try socket.bind(to: try sockaddr_in.inet(ip4: "127.0.0.1", port: wanted))
-            guard case .ip4(_, let port) = try socket.sockname() else { throw PageError("no port is free") }
+            guard case .ip4(_, let port) = try socket.sockname() else { throw CommandFailure(.unavailable, "no port is free") }
             return port
         } catch let error as SocketError {
             throw failure(wanted, error)
         }
     }
 
-    private static func failure(_ port: UInt16, _ error: SocketError) -> PageError {
-        PageError("cannot serve the page on port \(port): \(error.localizedDescription)")
+    private static func failure(_ port: UInt16, _ error: SocketError) -> CommandFailure {
+        CommandFailure(.unavailable, "cannot serve the page on port \(port): \(error.localizedDescription)")
     }
 }
 
