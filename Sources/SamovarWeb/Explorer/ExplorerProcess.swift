@@ -233,7 +233,7 @@ final class ExplorerProcess: Sendable {
     private func died(_ status: TerminationStatus?) {
         let reading = mark.reading
         if let how = status?.programsEnd, reading.isInProgram { block(reading.turn, "its replay \(how)") }
-        guard !Task.isCancelled else { return giveUp(Self.closing) }
+        guard !Task.isCancelled else { return take(Self.problem(Self.closing)) }
         let (lost, reason) = contents.withLock { contents -> (Job?, String) in
             let reason = contents.reason ?? status.map { "it ended (\($0))" } ?? "it could not be started"
             guard var job = contents.current else { return (nil, reason) }
@@ -245,14 +245,6 @@ final class ExplorerProcess: Sendable {
         }
         logger.warning("the explorer has ended: \(reason)")
         lost?.continuation.resume(returning: Self.problem("the explorer has ended, \(Self.deaths) times: \(reason)"))
-    }
-
-    private func giveUp(_ why: String) {
-        let job = contents.withLock { contents in
-            defer { contents.current = nil }
-            return contents.current
-        }
-        job?.continuation.resume(returning: Self.problem(why))
     }
 }
 
