@@ -54,12 +54,7 @@ extension WebCommand {
     /// The past is in the journal, so that has to be here, or at a place that is reached from here.
     private func explorer(_ settings: ProcessSettings, _ folder: String?) -> [String]? {
         guard Types.canExplore, folder != nil || settings.journal != nil else { return nil }
-        var arguments = ["explore", "--log-level", "\(settings.logLevel ?? "info")"]
-        if let folder { arguments += ["--data", folder] }
-        if let journal = settings.journal { arguments += ["--journal", journal] }
-        if let endpoint = settings.endpoint { arguments += ["--endpoint", endpoint] }
-        if let config = options.store.config { arguments += ["--config", config] }
-        return arguments
+        return ["explore"] + options.store.arguments
     }
 }
 
