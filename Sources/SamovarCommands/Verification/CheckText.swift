@@ -2,6 +2,7 @@ import MessagePack
 import SamovarCore
 import SamovarHost
 import SamovarStore
+import SamovarText
 
 /// The outcome of `check`, for people and for scripts.
 enum CheckText {

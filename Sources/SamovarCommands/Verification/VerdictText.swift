@@ -142,5 +142,3 @@ enum VerdictText {
         }
     }
 }
-
-func counted(_ count: Int, _ what: String) -> String { "\(count) \(what)\(count == 1 ? "" : "s")" }

@@ -31,14 +31,8 @@ package struct ValuePath: Hashable, CustomStringConvertible {
         switch step {
         case .index(let index): "[\(index)]"
         case .key(let key):
-            isPlain(key) ? ".\(key)" : "[\(JSONTranscoder.text(of: .string(key)))]"
+            JSONTranscoder.isWord(key) ? ".\(key)" : "[\(JSONTranscoder.text(of: .string(key)))]"
         }
-    }
-
-    /// Whether a key needs no quotes.
-    private static func isPlain(_ key: String) -> Bool {
-        guard let first = key.utf8.first, first.isWordStart else { return false }
-        return key.utf8.allSatisfy(\.isWordPart)
     }
 }
 
@@ -129,7 +123,7 @@ extension ValuePath {
             return "\(path) has \(shown)\(count > 20 ? ", …" : "")"
         case .array:
             let count = try reader.readArrayHeader()
-            return "\(path) has \(count) element\(count == 1 ? "" : "s"), from 0"
+            return "\(path) has \(counted(count, "element")), from 0"
         default: return "\(path) is \(shortened(part.shown(1_000).text, to: 100))"
         }
     }

@@ -14,7 +14,7 @@ package enum AttemptsText {
         add("next attempt", row?["nextAttempt"])
         add("queue", row?["queue"])
         add("label", row?["label"])
-        add("kind", row?["payload"].flatMap(kind))
+        add("kind", row?["payload"]?.caseName.map { MessagePackValue.string($0) })
         add("ordered", row?["ordered"])
         add("root", row?["root"])
         add("failures", row?["failures"])
@@ -42,14 +42,5 @@ package enum AttemptsText {
         }
         let columns = ["attempt", "worker", "handedOut", "startedBy", "ended", "seconds", "how"]
         return title + "\n" + TextTable.lines(of: rows, columns).joined(separator: "\n")
-    }
-
-    /// The case of an enum, as values of programs are shown.
-    private static func kind(of payload: MessagePackValue) -> MessagePackValue? {
-        switch payload {
-        case .string: payload
-        case .map(let pairs) where pairs.count == 1: pairs[0].key
-        default: nil
-        }
     }
 }

@@ -53,7 +53,8 @@ public enum JSONTranscoder {
         return writer.text
     }
 
-    private static func isWord(_ text: String) -> Bool {
+    /// Whether it needs no quotes.
+    static func isWord(_ text: String) -> Bool {
         guard let first = text.utf8.first, first.isWordStart else { return false }
         return text.utf8.allSatisfy(\.isWordPart)
     }

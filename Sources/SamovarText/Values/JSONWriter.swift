@@ -8,12 +8,8 @@ struct JSONWriter {
 
     mutating func write(_ value: MessagePackValue, depth: Int = 0) {
         switch value {
-        case .nil: text += "null"
-        case .bool(let value): text += value ? "true" : "false"
-        case .int(let value): text += String(value)
-        case .uint(let value): text += String(value)
-        case .float(let value): text += value.isFinite ? value.description : "null"
-        case .double(let value): text += value.isFinite ? value.description : "null"
+        case .nil, .bool, .int, .uint: text += value.plainText
+        case .float, .double: text += value.asDouble?.isFinite ?? false ? value.plainText : "null"
         case .string(let value): write(string: value)
         case .binary: write(string: value.plainText)
         case .extension(let type, let bytes):

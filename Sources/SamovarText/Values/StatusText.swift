@@ -151,7 +151,7 @@ package enum StatusText {
 
     private static func workers(of status: MessagePackValue) -> String {
         // While nothing is taken, only their number is told.
-        if case .int(let number)? = status["workers"] { return count(Int(number), "worker") }
+        if case .int(let number)? = status["workers"] { return counted(Int(number), "worker") }
         guard case .array(let workers)? = status["workers"], !workers.isEmpty else { return "no workers" }
         let rows = workers.map { worker in
             var row = worker
@@ -163,7 +163,7 @@ package enum StatusText {
             return row
         }
         let columns = ["id", "slots", "running", "silentMilliseconds", "queues", "can", "progress"]
-        return "\(count(workers.count, "worker"))\n" + TextTable.lines(of: rows, columns).joined(separator: "\n")
+        return "\(counted(workers.count, "worker"))\n" + TextTable.lines(of: rows, columns).joined(separator: "\n")
     }
 
     /// Queues with their rules, and what is paused beside them.
@@ -182,7 +182,7 @@ package enum StatusText {
                 "name", "waiting", "oldestSeconds", "behind", "delayed", "running", "slots", "served", "paused", "wait", "attempt",
                 "rules",
             ]
-            parts.append("\(count(queues.count, "queue"))\n" + TextTable.lines(of: rows, columns).joined(separator: "\n"))
+            parts.append("\(counted(queues.count, "queue"))\n" + TextTable.lines(of: rows, columns).joined(separator: "\n"))
         }
         if case .array(let paused)? = status["paused"] {
             let labels = paused.compactMap { place in
@@ -204,6 +204,6 @@ package enum StatusText {
         guard case .array(let names)? = names, !names.isEmpty else { return .nil }
         return .string(names.map(\.plainText).joined(separator: ", "))
     }
-
-    private static func count(_ number: Int, _ what: String) -> String { "\(number) \(what)\(number == 1 ? "" : "s")" }
 }
+
+package func counted(_ count: Int, _ what: String) -> String { "\(count) \(what)\(count == 1 ? "" : "s")" }
