@@ -44,8 +44,15 @@ struct RequestGate: Sendable {
     static let header = "X-Samovar"
     static let tokenPath = "/api/v1/token"
     /// Served to anybody: they tell nothing of the store.
-    static let files: Set<String> = [
-        "/", "/page.css", "/page.js", "/past.js", "/overview.js", "/effect.js", "/charts.css", "/icon.svg",
+    static let files: [String: (bytes: [UInt8], type: String)] = [
+        "/": (PackageResources.index_html, "text/html; charset=utf-8"),
+        "/page.css": (PackageResources.page_css, "text/css; charset=utf-8"),
+        "/page.js": (PackageResources.page_js, "text/javascript; charset=utf-8"),
+        "/past.js": (PackageResources.past_js, "text/javascript; charset=utf-8"),
+        "/overview.js": (PackageResources.overview_js, "text/javascript; charset=utf-8"),
+        "/effect.js": (PackageResources.effect_js, "text/javascript; charset=utf-8"),
+        "/charts.css": (PackageResources.charts_css, "text/css; charset=utf-8"),
+        "/icon.svg": (PackageResources.icon_svg, "image/svg+xml"),
     ]
     /// For a monitoring system, which has no cookie.
     static let metricsPath = "/metrics"
@@ -87,7 +94,7 @@ struct RequestGate: Sendable {
                 return .refuse(413, "a request has \(Self.bodyBytes) bytes at most")
             }
             if request.path == Self.tokenPath { return .pass }
-        } else if !request.isUpgrade, Self.files.contains(request.path) {
+        } else if !request.isUpgrade, Self.files[request.path] != nil {
             return .pass
         }
         if request.path == Self.metricsPath, !isPost, !request.isUpgrade {

@@ -131,15 +131,10 @@ private struct PageHandler: HTTPHandler {
     // MARK: GET
 
     private func get(_ request: HTTPRequest) async -> HTTPResponse {
+        if let file = RequestGate.files[request.path] {
+            return HTTPResponse(statusCode: .ok, headers: [.contentType: file.type], body: Data(file.bytes))
+        }
         switch request.path {
-        case "/": return Self.file(PackageResources.index_html, "text/html; charset=utf-8")
-        case "/page.css": return Self.file(PackageResources.page_css, "text/css; charset=utf-8")
-        case "/page.js": return Self.file(PackageResources.page_js, "text/javascript; charset=utf-8")
-        case "/past.js": return Self.file(PackageResources.past_js, "text/javascript; charset=utf-8")
-        case "/overview.js": return Self.file(PackageResources.overview_js, "text/javascript; charset=utf-8")
-        case "/effect.js": return Self.file(PackageResources.effect_js, "text/javascript; charset=utf-8")
-        case "/charts.css": return Self.file(PackageResources.charts_css, "text/css; charset=utf-8")
-        case "/icon.svg": return Self.file(PackageResources.icon_svg, "image/svg+xml")
         case "/api/v1/about":
             return Self.json(["title": .string(self.request.title), "hasPast": await hasPast])
         case "/api/v1/status": return await asked("status")
@@ -252,10 +247,6 @@ private struct PageHandler: HTTPHandler {
     }
 
     // MARK: Answers
-
-    private static func file(_ bytes: [UInt8], _ type: String) -> HTTPResponse {
-        HTTPResponse(statusCode: .ok, headers: [.contentType: type], body: Data(bytes))
-    }
 
     private static func json(_ value: MessagePackValue) -> HTTPResponse { json(text: JSONTranscoder.text(of: value)) }
 
