@@ -45,11 +45,11 @@ enum ExplorerRequest: Equatable {
             let (before, after) = (try query.wholeNumber("before"), try query.wholeNumber("after"))
             let place: Place = before.map(Place.before) ?? after.map(Place.after) ?? .newest
             self = .turns(place, count: min(max(count, 1), Self.maximumRows), try TurnFilter(query))
-        case ("turns", 4): self = .turn(try Self.turn("turn", String(parts[3])))
-        case ("turns", 5) where parts[4] == "causes": self = .causes(of: try Self.turn("turn", String(parts[3])))
+        case ("turns", 4): self = .turn(try Self.turnNumber("turn", String(parts[3])))
+        case ("turns", 5) where parts[4] == "causes": self = .causes(of: try Self.turnNumber("turn", String(parts[3])))
         case ("turns", 5) where parts[4] == "diff":
             guard let turn = Int(parts[3]), turn > 0 else { return nil }
-            self = .diff(try Self.turn("before", query.text("from") ?? "\(turn - 1)"), turn)
+            self = .diff(try Self.turnNumber("before", query.text("from") ?? "\(turn - 1)"), turn)
         case ("state", 3):
             let path: ValuePath
             do {
@@ -57,13 +57,13 @@ enum ExplorerRequest: Equatable {
             } catch {
                 throw ExplorerError("\(error)")
             }
-            self = .state(try Self.turn("turn", query.text("turn")), path, from: max(0, try query.wholeNumber("from") ?? 0))
+            self = .state(try Self.turnNumber("turn", query.text("turn")), path, from: max(0, try query.wholeNumber("from") ?? 0))
         case ("density", 3): self = .density
         default: return nil
         }
     }
 
-    private static func turn(_ name: String, _ text: String?) throws(ExplorerError) -> Int {
+    private static func turnNumber(_ name: String, _ text: String?) throws(ExplorerError) -> Int {
         guard let turn = text.flatMap({ Int($0) }), turn >= 1 else {
             throw ExplorerError("`\(name)` is the number of a turn, from 1")
         }

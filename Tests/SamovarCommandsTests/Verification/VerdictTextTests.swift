@@ -1,4 +1,5 @@
 import MessagePack
+import SamovarHost
 import SamovarText
 import Testing
 
