@@ -307,7 +307,7 @@ let package = Package(
         .testTarget(
             name: "PostgreSQLJournalTests",
             dependencies: [
-                "Journal", "JournalChain", "PostgreSQL", "PostgreSQLJournal", "PostgreSQLSupport", "TicketsExample",
+                "SamovarCore", "Journal", "JournalChain", "PostgreSQL", "PostgreSQLJournal", "PostgreSQLSupport", "TicketsExample",
                 "FickleProgram", "SamovarTesting", "ProcessSupport",
             ],
             swiftSettings: settings),

@@ -1,4 +1,5 @@
 package import Journal
+package import SamovarCore
 
 /// A kind of journal that a program can keep in place of the one in its data folder, such as one in a database.
 ///
@@ -66,44 +67,15 @@ package enum SharedAccess: Sendable {
     case examine
 }
 
-/// Who has a journal, as its place says.
-package struct JournalOwner: Equatable, Sendable {
-    /// Of the store that has taken the journal last.
-    package var epoch: Int
-    /// The last turn, and the digest of its batch.
-    package var head: Int
-    package var digest: [UInt8]
-    /// Whether it is the store that asks.
-    package var isOwn: Bool
-    /// It has given the journal up, or none has had it yet.
-    package var isReleased: Bool
-    /// No session of it is left: its process has ended, or has lost its connection.
-    package var isGone: Bool
-    /// Its lease has run out by the clock of the place.
-    package var isExpired: Bool
-    /// Where it is reached, for people; empty if it did not say.
-    package var address: String
-    /// Where the store is reached that wants the journal; nil if none does.
-    package var wantedBy: String?
-
-    package init(
-        epoch: Int, head: Int, digest: [UInt8], isOwn: Bool = false, isReleased: Bool = false, isGone: Bool = false,
-        isExpired: Bool = false, address: String = "", wantedBy: String? = nil
-    ) {
-        (self.epoch, self.head, self.digest, self.isOwn, self.isReleased) = (epoch, head, digest, isOwn, isReleased)
-        (self.isGone, self.isExpired, self.address, self.wantedBy) = (isGone, isExpired, address, wantedBy)
-    }
-}
-
 /// The session by which a store says that it lives, and sees who has the journal. It is no fence: the epoch is.
 ///
 /// Used by one thread. Its calls block, for a few seconds at most.
 package protocol JournalLease: AnyObject, Sendable {
     /// Who has the journal.
-    func look() throws(JournalError) -> JournalOwner
+    func look() throws(JournalError) -> JournalOwnership
     /// Holds the lease for so long from here on, for a store that is about to take the journal or has it. Of one that has it, the answer
-    /// says “gone” also while the session that renews does not hold the lock, whoever does.
-    func renew(for duration: Duration) throws(JournalError) -> JournalOwner
+    /// says that the lock is free also while the session that renews does not hold it, whoever does.
+    func renew(for duration: Duration) throws(JournalError) -> JournalOwnership
     /// Whether the session is over, and the next call begins another.
     var hasEnded: Bool { get }
     /// Asks the owner of an epoch for the journal.

@@ -1,6 +1,7 @@
 import Journal
 import JournalChain
 import PostgreSQL
+import SamovarCore
 import Synchronization
 
 /// The lease of a store: a row with the time until which it holds, and a lock of its session.
@@ -43,21 +44,20 @@ final class PostgreSQLLease: JournalLease {
             SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
                 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
                 AND classid::bigint = ((\(Self.key("nonce")) >> 32) & 4294967295) AND objid::bigint = (\(Self.key("nonce")) & 4294967295)),
-            coalesce(until < clock_timestamp(), true), coalesce(address, ''), wanted IS NOT NULL, coalesce(wanted, '')
+            coalesce(until < clock_timestamp(), true), coalesce(address, ''), wanted IS NOT NULL
         FROM \(place.table("partitions")) AS p LEFT JOIN \(place.table("stores")) AS s ON s.id = p.nonce WHERE p.id = $2
         """
     }
 
-    private static func owner(_ rows: borrowing PostgreSQLRows) throws(PostgreSQLError) -> JournalOwner {
+    private static func owner(_ rows: borrowing PostgreSQLRows) throws(PostgreSQLError) -> JournalOwnership {
         guard rows.count == 1 else { throw PostgreSQLError(.unexpected, "the journal has no row") }
-        return JournalOwner(
+        return JournalOwnership(
             epoch: try rows.integer(0, 0), head: try rows.integer(0, 1), digest: try rows.bytes(0, 2),
-            isOwn: try rows.boolean(0, 3),
-            isReleased: try rows.boolean(0, 4), isGone: try rows.boolean(0, 5), isExpired: try rows.boolean(0, 6),
-            address: try rows.text(0, 7), wantedBy: try rows.boolean(0, 8) ? try rows.text(0, 9) : nil)
+            isOwn: try rows.boolean(0, 3), isReleased: try rows.boolean(0, 4), isLockFree: try rows.boolean(0, 5),
+            isExpired: try rows.boolean(0, 6), isWanted: try rows.boolean(0, 8), owner: try rows.text(0, 7))
     }
 
-    func look() throws(JournalError) -> JournalOwner {
+    func look() throws(JournalError) -> JournalOwnership {
         try asking("Who has the journal at \(place) cannot be read.") { state throws(PostgreSQLError) in
             let parameters: [PostgreSQLValue] = [.uuid(id), .integer(JournalSchema.partition)]
             return try state.server.ask { connection throws(PostgreSQLError) in
@@ -66,7 +66,7 @@ final class PostgreSQLLease: JournalLease {
         }
     }
 
-    func renew(for duration: Duration) throws(JournalError) -> JournalOwner {
+    func renew(for duration: Duration) throws(JournalError) -> JournalOwnership {
         try asking("The lease of the journal at \(place) cannot be renewed.") { state throws(PostgreSQLError) in
             if !state.hasLock { try lock(&state) }
             // What those have left that did not end in order.
@@ -86,8 +86,8 @@ final class PostgreSQLLease: JournalLease {
             }
             if owner.isOwn {
                 // What another session of this store has is gone when that ends.
-                owner.isGone = owner.isGone || !state.hasLock
-                state.hasLock = !owner.isGone
+                owner.isLockFree = owner.isLockFree || !state.hasLock
+                state.hasLock = !owner.isLockFree
             }
             return owner
         }

@@ -1,6 +1,7 @@
 package import Journal
 public import JournalChain
 import PostgreSQL
+import SamovarCore
 
 extension JournalKind {
     /// Journals in PostgreSQL, from version 12 on: `postgresql://user@host/database`, with `schema=NAME` for one that is not `samovar`.
@@ -78,9 +79,9 @@ extension JournalServer {
 
     /// Only a journal that no store has is replaced.
     mutating func requireNoOwner() throws(JournalError) {
-        let owner = try PostgreSQLLease(place, id: [UInt8](repeating: 0, count: 16), address: "").look()
-        guard owner.isReleased || owner.isGone || owner.isExpired else {
-            throw JournalError(.busy, "A store\(owner.address.isEmpty ? "" : " (\(owner.address))") has the journal at \(place).")
+        let found = try PostgreSQLLease(place, id: [UInt8](repeating: 0, count: 16), address: "").look()
+        guard found.isReleased || found.isLockFree || found.isExpired else {
+            throw JournalError(.busy, "A store\(found.owner.isEmpty ? "" : " (\(found.owner))") has the journal at \(place).")
         }
     }
 }

@@ -4,6 +4,7 @@ import JournalChain
 import PostgreSQL
 import PostgreSQLSupport
 import ProcessSupport
+import SamovarCore
 import Testing
 
 @testable import PostgreSQLJournal
@@ -34,7 +35,7 @@ struct LeaseTests {
     @Test func `A new journal is nobody's`() async throws {
         let journal = try server.journal()
         let owner = try lease(of: journal).look()
-        #expect(owner.isReleased && owner.epoch == 0 && owner.head == 0 && !owner.isOwn && owner.wantedBy == nil)
+        #expect(owner.isReleased && owner.epoch == 0 && owner.head == 0 && !owner.isOwn && !owner.isWanted)
     }
 
     @Test func `Who holds the lease is neither gone nor expired, and says where it is`() async throws {
@@ -42,9 +43,9 @@ struct LeaseTests {
         try journal.append(Batch(first: 1, last: 3, bytes: [1]))
         #expect(
             try lease.renew(for: .seconds(10))
-                == JournalOwner(epoch: 1, head: 3, digest: journal.end.digest, isOwn: true, address: "here"))
+                == JournalOwnership(epoch: 1, head: 3, digest: journal.end.digest, isOwn: true, owner: "here"))
         let other = try PostgreSQLJournal(at: journal.place)
-        #expect(try self.lease(of: other).look() == JournalOwner(epoch: 1, head: 3, digest: journal.end.digest, address: "here"))
+        #expect(try self.lease(of: other).look() == JournalOwnership(epoch: 1, head: 3, digest: journal.end.digest, owner: "here"))
     }
 
     @Test func `A lease that is not renewed expires, and its lock stays as long as its session`() async throws {
@@ -52,7 +53,7 @@ struct LeaseTests {
         _ = try lease.renew(for: .milliseconds(1))
         let other = try self.lease(of: PostgreSQLJournal(at: journal.place))
         try await eventually("the lease is over") { try other.look().isExpired }
-        #expect(try !other.look().isGone)
+        #expect(try !other.look().isLockFree)
         _ = try lease.renew(for: .seconds(10))
         #expect(try !other.look().isExpired)
     }
@@ -64,13 +65,13 @@ struct LeaseTests {
         #expect(!lease.hasEnded)
         try server.run(
             "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()")
-        try await eventually("the lock is free") { try other.look().isGone }
+        try await eventually("the lock is free") { try other.look().isLockFree }
         try await eventually("the owner knows") { lease.hasEnded }
         #expect(try !other.look().isExpired)
         try await eventually("the owner has a session again") {
             do { return try lease.renew(for: .seconds(10)).isOwn } catch { return false }
         }
-        #expect(try !other.look().isGone)
+        #expect(try !other.look().isLockFree)
     }
 
     @Test func `Who has another session since it looked has the lock with its next renewal`() async throws {
@@ -79,11 +80,11 @@ struct LeaseTests {
         let other = try self.lease(of: PostgreSQLJournal(at: journal.place), "there")
         try server.run(
             "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()")
-        try await eventually("the lock is free") { try other.look().isGone }
+        try await eventually("the lock is free") { try other.look().isLockFree }
         try await eventually("the owner has a session again") {
             do { return try lease.look().isOwn } catch { return false }
         }
-        #expect(try !lease.renew(for: .seconds(10)).isGone)
+        #expect(try !lease.renew(for: .seconds(10)).isLockFree)
     }
 
     @Test func `Who has another session while the server has not noticed the end of the former one is told that it lacks the lock`()
@@ -96,13 +97,13 @@ struct LeaseTests {
         let frozen = pid_t(try connection.run("SELECT pid FROM pg_locks WHERE locktype = 'advisory'", []).integer(0, 0))
         kill(frozen, SIGSTOP)
         try await eventually("a renewal in another session") {
-            do { return try lease.renew(for: .seconds(10)).isGone } catch { return false }
+            do { return try lease.renew(for: .seconds(10)).isLockFree } catch { return false }
         }
-        #expect(try !other.look().isGone, "the former session has it")
+        #expect(try !other.look().isLockFree, "the former session has it")
         kill(frozen, SIGCONT)
-        try await eventually("the lock is free") { try other.look().isGone }
-        #expect(try !lease.renew(for: .seconds(10)).isGone)
-        #expect(try !other.look().isGone)
+        try await eventually("the lock is free") { try other.look().isLockFree }
+        #expect(try !lease.renew(for: .seconds(10)).isLockFree)
+        #expect(try !other.look().isLockFree)
     }
 
     @Test func `A wish is heard with the next renewal, and ends when the journal is taken`() async throws {
@@ -110,12 +111,12 @@ struct LeaseTests {
         let other = try PostgreSQLJournal(at: journal.place)
         let wish = self.lease(of: other, "there")
         try wish.want(from: 1)
-        #expect(try lease.renew(for: .seconds(10)).wantedBy == "there")
+        #expect(try lease.renew(for: .seconds(10)).isWanted)
         try lease.release()
         #expect(try wish.look().isReleased)
         _ = try wish.renew(for: .seconds(10))
         #expect(try other.beginWriting() == 2)
-        #expect(try wish.look() == JournalOwner(epoch: 2, head: 0, digest: other.end.digest, isOwn: true, address: "there"))
+        #expect(try wish.look() == JournalOwnership(epoch: 2, head: 0, digest: other.end.digest, isOwn: true, owner: "there"))
     }
 
     @Test func `A wish can be taken back, by whoever wished last`() async throws {
@@ -123,15 +124,15 @@ struct LeaseTests {
         let other = try self.lease(of: PostgreSQLJournal(at: journal.place), "there")
         try other.want(from: 1)
         try self.lease(of: PostgreSQLJournal(at: journal.place), "elsewhere").withdraw()
-        #expect(try lease.look().wantedBy == "there")
+        #expect(try lease.look().isWanted)
         try other.withdraw()
-        #expect(try lease.look().wantedBy == nil)
+        #expect(try !lease.look().isWanted)
     }
 
     @Test func `A wish for the journal of an earlier epoch is none`() async throws {
         let (journal, lease) = try taken()
         try self.lease(of: PostgreSQLJournal(at: journal.place)).want(from: 0)
-        #expect(try lease.look().wantedBy == nil)
+        #expect(try !lease.look().isWanted)
     }
 
     @Test func `Who has lost the journal cannot give it up`() async throws {

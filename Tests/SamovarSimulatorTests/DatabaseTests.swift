@@ -1,4 +1,5 @@
 import Journal
+import SamovarCore
 import SamovarStore
 import SamovarTesting
 import Testing

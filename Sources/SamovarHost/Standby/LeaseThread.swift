@@ -1,6 +1,7 @@
 import Foundation
 import Journal
 import JournalChain
+import SamovarCore
 import SamovarStore
 import Synchronization
 
@@ -65,8 +66,7 @@ final class LeaseThread: Sendable {
 
     private func renewNow(_ isTold: inout Bool) {
         do throws(JournalError) {
-            let ownership = JournalOwnership(try lease.renew(for: duration))
-            report(.renewed(ownership, durability: try lease.durability()))
+            report(.renewed(try lease.renew(for: duration), durability: try lease.durability()))
             isTold = false
         } catch {
             report(.failed(error))
@@ -80,13 +80,5 @@ final class LeaseThread: Sendable {
             problem.withLock { $0 = error }
         }
         ended.signal()
-    }
-}
-
-extension JournalOwnership {
-    init(_ owner: JournalOwner) {
-        self.init(
-            epoch: owner.epoch, head: owner.head, digest: owner.digest, isOwn: owner.isOwn, isReleased: owner.isReleased,
-            isLockFree: owner.isGone, isExpired: owner.isExpired, isWanted: owner.wantedBy != nil, owner: owner.address)
     }
 }

@@ -79,9 +79,9 @@ struct Standby: ~Copyable {
 
     private mutating func look(_ standby: inout StandbyMachine) throws -> [StandbyAction] {
         do throws(JournalError) {
-            let owner = try lease.look()
-            epoch = owner.epoch
-            return standby.looked(JournalOwnership(owner), now: clock.now())
+            let found = try lease.look()
+            epoch = found.epoch
+            return standby.looked(found, now: clock.now())
         } catch {
             return try failed(&standby, error)
         }

@@ -1,4 +1,5 @@
 import Journal
+import SamovarCore
 import SamovarStore
 
 /// The server of a database that keeps the journal of several stores: one row says who may append and where, and each statement is one

@@ -76,7 +76,7 @@ public struct LeaseMachine: ~Copyable {
     ///
     /// - Parameter found: its lock is free if it is not held by the session that has renewed. Then a former one has it that the server has
     ///   not seen end, or nobody, and a standby would take this store for gone.
-    public mutating func renewed(_ found: JournalOwnership, now: Timestamp) -> LeaseAction? {
+    package mutating func renewed(_ found: JournalOwnership, now: Timestamp) -> LeaseAction? {
         guard case .renewing(let sent, let durable) = state else { return nil }
         guard found.epoch == epoch, found.isOwn else {
             state = .ended

@@ -113,7 +113,7 @@ public struct StandbyMachine: ~Copyable {
         return look(now)
     }
 
-    public mutating func looked(_ found: JournalOwnership, now: Timestamp) -> [StandbyAction] {
+    package mutating func looked(_ found: JournalOwnership, now: Timestamp) -> [StandbyAction] {
         guard case .looking(let since) = state else { return [] }
         if let loss = loss(in: found) {
             state = .ended

@@ -105,10 +105,10 @@ final class FollowedPlace: FencedJournalPlace {
 
 /// What the place of such a journal says of its owner, and whether that is asked for the journal.
 final class FollowedLease: JournalLease {
-    private let owner: JournalOwner
+    private let owner: JournalOwnership
     private let asked = Mutex<[Bool]>([])
 
-    init(_ owner: JournalOwner) {
+    init(_ owner: JournalOwnership) {
         self.owner = owner
     }
 
@@ -117,8 +117,8 @@ final class FollowedLease: JournalLease {
 
     let hasEnded = false
 
-    func look() throws(JournalError) -> JournalOwner { owner }
-    func renew(for duration: Duration) throws(JournalError) -> JournalOwner { owner }
+    func look() throws(JournalError) -> JournalOwnership { owner }
+    func renew(for duration: Duration) throws(JournalError) -> JournalOwnership { owner }
     func want(from epoch: Int) throws(JournalError) { asked.withLock { $0.append(true) } }
     func withdraw() throws(JournalError) { asked.withLock { $0.append(false) } }
     func durability() throws(JournalError) -> Durability { .none }

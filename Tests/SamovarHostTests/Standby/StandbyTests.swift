@@ -37,7 +37,7 @@ private enum Lamp: OpenProgram {
     ) throws -> [Bool] {
         let journal = FollowedJournal(trouble: trouble)
         let opened = try OpenedJournal(reading: FollowedPlace(journal).location)
-        let lease = FollowedLease(JournalOwner(epoch: 1, head: turns, digest: []))
+        let lease = FollowedLease(JournalOwnership(epoch: 1, head: turns))
         var standby = Standby(
             opened, journal, lease, LeaseSettings(), accepted: AcceptedDivergences(), clock: HostClock(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
@@ -95,7 +95,7 @@ private enum Lamp: OpenProgram {
     @Test func `What a standby is told before it opens the journal again is heard by the store that serves`() throws {
         let scratch = try Scratch()
         let journal = FollowedJournal(trouble: JournalError(.unavailable, "The database is away."), isNew: true)
-        let place = FollowedPlace(journal, FollowedLease(JournalOwner(epoch: 1, head: 5, digest: [])))
+        let place = FollowedPlace(journal, FollowedLease(JournalOwnership(epoch: 1, head: 5)))
         let loop = try StoreLoop(
             StoreConfiguration(journal: place.location, endpoint: .local(folder: scratch.path)), logger: Logger(label: "test"))
         let opened = try OpenedJournal(reading: place.location)

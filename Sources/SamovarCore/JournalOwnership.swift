@@ -1,25 +1,25 @@
 /// Who has a journal that several stores reach, as one look at its database has shown it.
-public struct JournalOwnership: Equatable, Sendable {
+package struct JournalOwnership: Equatable, Sendable {
     /// Of the store that has taken it last.
-    public var epoch: Int
+    package var epoch: Int
     /// The number of its newest turn.
-    public var head: Int
+    package var head: Int
     /// Over all turns up to there, by which it can be told from another one that is as long. Empty if it is not known.
-    public var digest: [UInt8]
+    package var digest: [UInt8]
     /// It is the store that looks. The epoch alone does not say so: a database that has lost that it was taken gives the same number again.
-    public var isOwn: Bool
+    package var isOwn: Bool
     /// Nobody has it: it is new, or its owner has given it up.
-    public var isReleased: Bool
-    /// The lock that its owner holds as long as it is connected was free.
-    public var isLockFree: Bool
+    package var isReleased: Bool
+    /// The lock that its owner holds as long as it is connected was free: its process has ended, or has lost its connection.
+    package var isLockFree: Bool
     /// The lease of its owner was over, by the clock of the database.
-    public var isExpired: Bool
+    package var isExpired: Bool
     /// Somebody asks its owner for it.
-    public var isWanted: Bool
+    package var isWanted: Bool
     /// Where its owner is, for people. Empty if it is not known, or nobody is.
-    public var owner: String
+    package var owner: String
 
-    public init(
+    package init(
         epoch: Int, head: Int, digest: [UInt8] = [], isOwn: Bool = false, isReleased: Bool = false, isLockFree: Bool = false,
         isExpired: Bool = false, isWanted: Bool = false, owner: String = ""
     ) {
@@ -35,5 +35,5 @@ public struct JournalOwnership: Equatable, Sendable {
     }
 
     /// Its owner, as a sentence names it.
-    var ownerName: String { owner.isEmpty ? "another store (epoch \(epoch))" : "the store at \(owner) (epoch \(epoch))" }
+    package var ownerName: String { owner.isEmpty ? "another store (epoch \(epoch))" : "the store at \(owner) (epoch \(epoch))" }
 }
