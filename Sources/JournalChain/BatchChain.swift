@@ -51,7 +51,7 @@ package struct BatchChain: JournalEnd {
 }
 
 /// A batch as it is stored, and what its digest is said to be.
-package struct StoredBatch {
+package struct StoredBatch: Sendable {
     package let batch: Batch
     package let digest: [UInt8]
 

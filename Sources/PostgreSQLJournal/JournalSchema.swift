@@ -82,12 +82,8 @@ enum JournalSchema {
             SELECT DISTINCT grantee::text FROM information_schema.role_table_grants
             WHERE table_schema = $1 AND table_name = 'partitions' AND privilege_type = 'UPDATE' AND grantee <> current_user
             """
-        return try server.ask("Who may write the journal at \(place) cannot be read.") { connection throws(PostgreSQLError) in
-            let rows = try connection.run(sql, [.text(place.schema)])
-            var roles: [String] = []
-            for row in 0..<rows.count { roles.append(try rows.text(row, 0)) }
-            return roles
-        }
+        let what = "Who may write the journal at \(place) cannot be read."
+        return try server.rows(what, sql, [.text(place.schema)]) { rows, row throws(PostgreSQLError) in try rows.text(row, 0) }
     }
 }
 

@@ -75,6 +75,19 @@ extension JournalServer {
         do throws(PostgreSQLError) { return try ask(body) } catch { throw JournalError(error, what) }
     }
 
+    /// What a statement gives, row by row.
+    mutating func rows<Row>(
+        _ what: String, _ sql: String, _ parameters: [PostgreSQLValue],
+        _ body: (borrowing PostgreSQLRows, _ row: Int) throws(PostgreSQLError) -> Row
+    ) throws(JournalError) -> [Row] {
+        try ask(what) { connection throws(PostgreSQLError) in
+            let found = try connection.run(sql, parameters)
+            var rows: [Row] = []
+            for row in 0..<found.count { rows.append(try body(found, row)) }
+            return rows
+        }
+    }
+
     mutating func transaction<Answer>(
         _ what: String, _ body: (inout PostgreSQLConnection) throws(PostgreSQLError) -> Answer
     ) throws(JournalError) -> Answer {

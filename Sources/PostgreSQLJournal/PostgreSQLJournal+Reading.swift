@@ -82,18 +82,11 @@ extension PostgreSQLJournal {
                 FROM \(place.table("batches")) WHERE partition = $1 AND first > $2 AND last <= $4 ORDER BY first LIMIT 1000) AS pages
             WHERE before < $3 ORDER BY first
             """
-        return try reading("The batches after turn \(turn.grouped) cannot be read.") { server throws(PostgreSQLError) in
-            try server.ask { connection throws(PostgreSQLError) in
-                let rows = try connection.run(
-                    sql, [.integer(JournalSchema.partition), .integer(turn), .integer(limit), .integer(end)])
-                var batches: [StoredBatch] = []
-                for row in 0..<rows.count {
-                    let batch = Batch(
-                        first: try rows.integer(row, 0), last: try rows.integer(row, 1), bytes: try rows.bytes(row, 3))
-                    batches.append(StoredBatch(batch: batch, digest: try rows.bytes(row, 2)))
-                }
-                return batches
-            }
+        let what = "The batches after turn \(turn.grouped) cannot be read."
+        return try reading(what, sql, [.integer(turn), .integer(limit), .integer(end)]) { rows, row throws(PostgreSQLError) in
+            StoredBatch(
+                batch: Batch(first: try rows.integer(row, 0), last: try rows.integer(row, 1), bytes: try rows.bytes(row, 3)),
+                digest: try rows.bytes(row, 2))
         }
     }
 }
@@ -137,9 +130,9 @@ extension JournalServer {
         let sql = """
             SELECT last, digest FROM \(place.table("batches")) WHERE partition = $1 AND \(condition) ORDER BY first DESC LIMIT 1
             """
-        return try ask("The batches of the journal at \(place) cannot be read.") { connection throws(PostgreSQLError) in
-            let rows = try connection.run(sql, [.integer(JournalSchema.partition)] + parameters)
-            return rows.count == 0 ? nil : BatchChain(last: try rows.integer(0, 0), digest: try rows.bytes(0, 1))
-        }
+        let what = "The batches of the journal at \(place) cannot be read."
+        return try rows(what, sql, [.integer(JournalSchema.partition)] + parameters) { rows, row throws(PostgreSQLError) in
+            BatchChain(last: try rows.integer(row, 0), digest: try rows.bytes(row, 1))
+        }.first
     }
 }

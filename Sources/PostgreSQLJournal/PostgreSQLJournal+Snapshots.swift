@@ -55,14 +55,8 @@ extension PostgreSQLJournal {
 
     public func snapshots() throws(JournalError) -> [Int] {
         let sql = "SELECT turn FROM \(place.table("snapshots")) WHERE partition = $1 AND turn <= $2 ORDER BY turn DESC"
-        let end = last
-        return try reading("The snapshots cannot be read.") { server throws(PostgreSQLError) in
-            try server.ask { connection throws(PostgreSQLError) in
-                let rows = try connection.run(sql, [.integer(JournalSchema.partition), .integer(end)])
-                var turns: [Int] = []
-                for row in 0..<rows.count { turns.append(try rows.integer(row, 0)) }
-                return turns
-            }
+        return try reading("The snapshots cannot be read.", sql, [.integer(last)]) { rows, row throws(PostgreSQLError) in
+            try rows.integer(row, 0)
         }
     }
 

@@ -22,14 +22,9 @@ extension PostgreSQLJournal: SharedJournal {
     }
 
     package func facts() throws(JournalError) -> [(name: String, value: [UInt8])] {
-        try reading("The facts cannot be read.") { server throws(PostgreSQLError) in
-            let sql = "SELECT name, value FROM \(server.place.table("facts")) WHERE partition = $1 ORDER BY name"
-            return try server.ask { connection throws(PostgreSQLError) in
-                let rows = try connection.run(sql, [.integer(JournalSchema.partition)])
-                var facts: [(name: String, value: [UInt8])] = []
-                for row in 0..<rows.count { facts.append((try rows.text(row, 0), try rows.bytes(row, 1))) }
-                return facts
-            }
+        let sql = "SELECT name, value FROM \(place.table("facts")) WHERE partition = $1 ORDER BY name"
+        return try reading("The facts cannot be read.", sql) { rows, row throws(PostgreSQLError) in
+            (name: try rows.text(row, 0), value: try rows.bytes(row, 1))
         }
     }
 }

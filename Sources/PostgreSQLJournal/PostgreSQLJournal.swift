@@ -106,13 +106,10 @@ public final class PostgreSQLJournal: FencedJournal, Sendable {
     }
 
     public func fact(_ name: String) throws(JournalError) -> [UInt8]? {
-        try reading("The fact \(name) cannot be read.") { server throws(PostgreSQLError) in
-            let sql = "SELECT value FROM \(server.place.table("facts")) WHERE partition = $1 AND name = $2"
-            return try server.ask { connection throws(PostgreSQLError) in
-                let rows = try connection.run(sql, [.integer(JournalSchema.partition), .text(name)])
-                return rows.count == 0 ? nil : try rows.bytes(0, 0)
-            }
-        }
+        let sql = "SELECT value FROM \(place.table("facts")) WHERE partition = $1 AND name = $2"
+        return try reading("The fact \(name) cannot be read.", sql, [.text(name)]) { rows, row throws(PostgreSQLError) in
+            try rows.bytes(row, 0)
+        }.first
     }
 
     public func record(_ value: [UInt8], as name: String) throws(JournalError) {
@@ -194,13 +191,16 @@ extension PostgreSQLJournal {
         }
     }
 
-    /// Asks the server for something that is not written.
-    func reading<Result>(
-        _ what: String, _ body: (inout JournalServer) throws(PostgreSQLError) -> Result
-    ) throws(JournalError) -> Result {
+    /// What a statement gives that writes nothing, row by row.
+    ///
+    /// - Parameter parameters: from `$2` on; `$1` is the partition.
+    func reading<Row: Sendable>(
+        _ what: String, _ sql: String, _ parameters: [PostgreSQLValue] = [],
+        _ body: (borrowing PostgreSQLRows, _ row: Int) throws(PostgreSQLError) -> Row
+    ) throws(JournalError) -> [Row] {
         try state.withLock { state throws(JournalError) in
             try state.requireOpen(place)
-            do throws(PostgreSQLError) { return try body(&state.server) } catch { throw JournalError(error, what) }
+            return try state.server.rows(what, sql, [.integer(JournalSchema.partition)] + parameters, body)
         }
     }
 }

@@ -104,19 +104,13 @@ final class PostgreSQLLease: JournalLease {
     var hasEnded: Bool { state.withLock { !$0.server.isAlive() } }
 
     func want(from epoch: Int) throws(JournalError) {
-        try asking("The journal at \(place) cannot be asked for.") { state throws(PostgreSQLError) in
-            let sql = "UPDATE \(place.table("partitions")) SET wanted = $3 WHERE id = $1 AND epoch = $2"
-            let parameters: [PostgreSQLValue] = [.integer(JournalSchema.partition), .integer(epoch), .text(address)]
-            _ = try state.server.ask { connection throws(PostgreSQLError) in try connection.run(sql, parameters) }
-        }
+        let sql = "UPDATE \(place.table("partitions")) SET wanted = $3 WHERE id = $1 AND epoch = $2"
+        try change("The journal at \(place) cannot be asked for.", sql, [.integer(epoch), .text(address)])
     }
 
     func withdraw() throws(JournalError) {
-        try asking("The wish for the journal at \(place) cannot be taken back.") { state throws(PostgreSQLError) in
-            let sql = "UPDATE \(place.table("partitions")) SET wanted = NULL WHERE id = $1 AND wanted = $2"
-            let parameters: [PostgreSQLValue] = [.integer(JournalSchema.partition), .text(address)]
-            _ = try state.server.ask { connection throws(PostgreSQLError) in try connection.run(sql, parameters) }
-        }
+        let sql = "UPDATE \(place.table("partitions")) SET wanted = NULL WHERE id = $1 AND wanted = $2"
+        try change("The wish for the journal at \(place) cannot be taken back.", sql, [.text(address)])
     }
 
     func durability() throws(JournalError) -> Durability {
@@ -124,14 +118,19 @@ final class PostgreSQLLease: JournalLease {
     }
 
     func release() throws(JournalError) {
-        try asking("The journal at \(place) cannot be given up.") { state throws(PostgreSQLError) in
-            let sql = """
-                WITH store AS (DELETE FROM \(place.table("stores")) WHERE id = $2)
-                UPDATE \(place.table("partitions")) SET released = true WHERE id = $1 AND nonce = $2
-                """
-            let parameters: [PostgreSQLValue] = [.integer(JournalSchema.partition), .uuid(id)]
+        let sql = """
+            WITH store AS (DELETE FROM \(place.table("stores")) WHERE id = $2)
+            UPDATE \(place.table("partitions")) SET released = true WHERE id = $1 AND nonce = $2
+            """
+        try change("The journal at \(place) cannot be given up.", sql, [.uuid(id)])
+        state.withLock { $0.server.disconnect() }
+    }
+
+    /// - Parameter parameters: from `$2` on; `$1` is the partition.
+    private func change(_ what: String, _ sql: String, _ parameters: [PostgreSQLValue]) throws(JournalError) {
+        try asking(what) { state throws(PostgreSQLError) in
+            let parameters: [PostgreSQLValue] = [.integer(JournalSchema.partition)] + parameters
             _ = try state.server.ask { connection throws(PostgreSQLError) in try connection.run(sql, parameters) }
-            state.server.disconnect()
         }
     }
 
