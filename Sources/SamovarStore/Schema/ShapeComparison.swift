@@ -22,11 +22,12 @@ struct ShapeComparison {
     }
 
     private mutating func compare(_ old: String, _ new: String, at path: String) {
-        switch (Place(old), Place(new)) {
-        case (.optional(let old), .optional(let new)), (.list(let old), .list(let new)):
+        switch (PlaceKind(old), PlaceKind(new)) {
+        case (.optional(let old), .optional(let new)), (.array(let old), .array(let new)):
             compare(old, new, at: path)
         // What was always there may be left out from now on.
-        case (.plain(let old), .optional(let new)): compare(old, new, at: path)
+        case (.simple, .optional(let new)), (.type, .optional(let new)), (.unknown, .optional(let new)):
+            compare(old, new, at: path)
         case (.dictionary(let oldKey, let oldValue), .dictionary(let newKey, let newValue)):
             compare(oldKey, newKey, at: path)
             compare(oldValue, newValue, at: path)
@@ -34,8 +35,9 @@ struct ShapeComparison {
             problems.append(
                 "\(path) was optional and is required: old records without it cannot be read; \(remedy), or let it be \(name)?"
             )
-        case (.plain(let old), .plain(let new)): compareTypes(old, new, at: path)
-        default: problems.append("\(path) was \(old) and is \(new): \(remedy)")
+        case (.array, _), (.dictionary, _), (_, .array), (_, .dictionary):
+            problems.append("\(path) was \(old) and is \(new): \(remedy)")
+        default: compareTypes(old, new, at: path)
         }
     }
 
@@ -78,42 +80,5 @@ struct ShapeComparison {
                     "\(path): field \(name) is new and required: old records cannot be read; \(remedy), or make it optional")
             }
         }
-    }
-}
-
-/// What stands in one place of a form.
-private enum Place {
-    case plain(String)
-    case optional(String)
-    case list(String)
-    case dictionary(String, String)
-
-    init(_ text: String) {
-        if text.hasSuffix("?") {
-            self = .optional(String(text.dropLast()))
-        } else if text.hasPrefix("["), text.hasSuffix("]") {
-            let inner = text.dropFirst().dropLast()
-            if let colon = Self.colon(in: inner) {
-                self = .dictionary(String(inner[..<colon]), String(inner[inner.index(colon, offsetBy: 2)...]))
-            } else {
-                self = .list(String(inner))
-            }
-        } else {
-            self = .plain(text)
-        }
-    }
-
-    /// The one between key and value, not one of a dictionary inside.
-    private static func colon(in text: Substring) -> String.Index? {
-        var depth = 0
-        for index in text.indices {
-            switch text[index] {
-            case "[", "<": depth += 1
-            case "]", ">": depth -= 1
-            case ":" where depth == 0 && text[index...].hasPrefix(": "): return index
-            default: break
-            }
-        }
-        return nil
     }
 }

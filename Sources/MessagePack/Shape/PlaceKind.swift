@@ -1,7 +1,5 @@
-import MessagePack
-
 /// What stands in a place of a shape.
-enum PlaceKind {
+package enum PlaceKind {
     case simple
     case optional(Shape.Place)
     case array(Shape.Place)
@@ -9,7 +7,7 @@ enum PlaceKind {
     case type(String)
     case unknown
 
-    init(_ place: Shape.Place) {
+    package init(_ place: Shape.Place) {
         switch place {
         case "Bool", "Int", "Double", "String", "Bytes": self = .simple
         case "Value": self = .unknown
@@ -25,14 +23,14 @@ enum PlaceKind {
         }
     }
 
-    /// The colon between key and value that is not inside of either.
+    /// The colon between key and value, and not one inside of either.
     private static func colon(of inner: Substring) -> Substring.Index? {
         var depth = 0
         for index in inner.indices {
             switch inner[index] {
-            case "[": depth += 1
-            case "]": depth -= 1
-            case ":" where depth == 0: return index
+            case "[", "<": depth += 1
+            case "]", ">": depth -= 1
+            case ":" where depth == 0 && inner[index...].hasPrefix(": "): return index
             default: break
             }
         }
