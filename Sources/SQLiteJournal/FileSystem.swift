@@ -204,37 +204,28 @@ enum FileSystem {
         String(decoding: try bytes(from: 0, count: 4096, of: descriptor, at: path), as: UTF8.self)
     }
 
-    /// Replaces a file as a whole and durably: a reader finds the old text or the new one, never a part.
     static func replace(_ path: String, with text: String) throws(JournalError) {
-        let draft = path + ".new"
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw JournalError(errno: errno, "\(draft) cannot be created.") }
-        defer { close(descriptor) }
-        try overwrite(descriptor, at: draft, with: text)
-        try makeDurable(descriptor, draft)
-        try move(draft, to: path)
-        try synchronizeFolder(parent(of: path))
+        try replace(path, with: [Array(text.utf8)])
     }
 
-    /// Replaces a large file likewise. It is made durable piece by piece, so that another file's sync that comes meanwhile has
-    /// little to wait for.
+    /// Replaces a file as a whole and durably: a reader finds the old bytes or the new ones, never a part. If it throws, no draft is left.
     ///
-    /// - Parameter proceed: asked before each piece; the draft is removed if it throws.
-    static func replace(
-        _ path: String, with parts: [[UInt8]], proceed: () throws(JournalError) -> Void
-    ) throws(JournalError) {
+    /// It is made durable piece by piece, so that another file's sync that comes meanwhile has little to wait for.
+    ///
+    /// - Parameter isSnapshot: has the crash points of one.
+    static func replace(_ path: String, with parts: [[UInt8]], isSnapshot: Bool = false) throws(JournalError) {
         let draft = path + ".new"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw JournalError(errno: errno, "\(draft) cannot be created.") }
         defer { close(descriptor) }
         do throws(JournalError) {
             for part in parts {
-                try append(part, to: descriptor, at: draft, proceed: proceed)
-                CrashPoint.pass(.storeWithinSnapshot)
+                try append(part, to: descriptor, at: draft)
+                if isSnapshot { CrashPoint.pass(.storeWithinSnapshot) }
             }
-            CrashPoint.pass(.storeDuringSnapshot)
+            if isSnapshot { CrashPoint.pass(.storeDuringSnapshot) }
             try move(draft, to: path)
-            CrashPoint.pass(.storeBeforeSnapshotSync)
+            if isSnapshot { CrashPoint.pass(.storeBeforeSnapshotSync) }
             try synchronizeFolder(parent(of: path))
         } catch {
             unlink(draft)
@@ -244,12 +235,9 @@ enum FileSystem {
 
     private static let pieceSize = 4 << 20
 
-    private static func append(
-        _ bytes: [UInt8], to descriptor: CInt, at path: String, proceed: () throws(JournalError) -> Void
-    ) throws(JournalError) {
+    private static func append(_ bytes: [UInt8], to descriptor: CInt, at path: String) throws(JournalError) {
         var done = 0
         while done < bytes.count {
-            try proceed()
             let size = min(pieceSize, bytes.count - done)
             let count = bytes.withUnsafeBytes { buffer in write(descriptor, buffer.baseAddress.map { $0 + done }, size) }
             guard count > 0 else { throw JournalError(errno: errno, "\(path) cannot be written.") }

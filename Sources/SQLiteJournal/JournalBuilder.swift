@@ -80,7 +80,7 @@ package final class JournalBuilder: JournalDraft {
 
     package func save(_ snapshot: Snapshot) throws(JournalError) {
         try snapshot.requireCovered(by: end.last)
-        try snapshots.save(snapshot) { () throws(JournalError) in }
+        try snapshots.save(snapshot)
     }
 
     /// Makes the copy durable and gives it its name.

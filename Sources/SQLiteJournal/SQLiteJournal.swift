@@ -123,18 +123,12 @@ public final class SQLiteJournal: Journal, Sendable {
         }
     }
 
-    public func save(_ snapshot: Snapshot) throws(JournalError) {
-        try save(snapshot) { () throws(JournalError) in }
-    }
-
     /// Saves a snapshot from any thread, while another one appends.
-    ///
-    /// - Parameter proceed: asked every few megabytes; if it throws, nothing was saved.
-    public func save(_ snapshot: Snapshot, proceed: () throws(JournalError) -> Void) throws(JournalError) {
+    public func save(_ snapshot: Snapshot) throws(JournalError) {
         try writing { state throws(JournalError) in try snapshot.requireCovered(by: state.end.last) }
         do throws(JournalError) {
             try saving.withLock { _ throws(JournalError) in
-                try snapshotFolder.save(snapshot, proceed: proceed)
+                try snapshotFolder.save(snapshot)
                 try snapshotFolder.removeAll(but: Self.snapshotLimit)
             }
         } catch {

@@ -20,10 +20,10 @@ struct SnapshotFolder: Sendable {
         }.sorted(by: >)
     }
 
-    func save(_ snapshot: Snapshot, proceed: () throws(JournalError) -> Void) throws(JournalError) {
+    func save(_ snapshot: Snapshot) throws(JournalError) {
         try FileSystem.makeFolder(path)
         let header = Self.mark + journal.bytes + Int64(snapshot.turn).bytes + Digest.of(snapshot, in: journal)
-        try FileSystem.replace(file(of: snapshot.turn), with: [header, snapshot.bytes], proceed: proceed)
+        try FileSystem.replace(file(of: snapshot.turn), with: [header, snapshot.bytes], isSnapshot: true)
     }
 
     func read(_ turn: Int) throws(JournalError) -> Snapshot {
