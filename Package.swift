@@ -52,8 +52,8 @@ let package = Package(
         .library(name: "SamovarCore", targets: ["SamovarCore"]),
         .library(name: "SamovarTesting", targets: ["SamovarTesting"]),
         // The adapters, for those who measure them alone.
-        .library(name: "SQLiteJournal", targets: ["Journal", "SQLiteJournal"]),
-        .library(name: "PostgreSQLJournal", targets: ["Journal", "PostgreSQL", "PostgreSQLJournal"]),
+        .library(name: "SQLiteJournal", targets: ["Journal", "JournalChain", "SQLiteJournal"]),
+        .library(name: "PostgreSQLJournal", targets: ["Journal", "JournalChain", "PostgreSQL", "PostgreSQLJournal"]),
         .library(name: "ZeroMQ", targets: ["ZeroMQ"]),
         // The page, for programs that want it.
         .library(name: "SamovarWeb", targets: ["SamovarWeb"]),

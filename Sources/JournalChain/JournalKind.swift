@@ -40,7 +40,7 @@ package protocol FencedJournalPlace: CustomStringConvertible, Sendable {
     func create(for role: String?) throws(JournalError) -> Bool
 
     /// Opens the journal. It is not changed before ``StoredJournal/beginWriting(beyond:)``.
-    func open(_ access: SharedAccess) throws(JournalError) -> any SharedJournal
+    func open(_ access: JournalAccess) throws(JournalError) -> any SharedJournal
 
     /// - Throws: ``JournalError/Code/busy`` if a store has the journal.
     func requireIdle() throws(JournalError)
@@ -57,14 +57,6 @@ package protocol FencedJournalPlace: CustomStringConvertible, Sendable {
     ///
     /// - Returns: where it is.
     func archive() throws(JournalError) -> String
-}
-
-/// What a ``SharedJournal`` is opened for.
-package enum SharedAccess: Sendable {
-    case write
-    case read
-    /// To read, and opens also what the others refuse: what is wrong is in ``StoredJournal/findings``.
-    case examine
 }
 
 /// The session by which a store says that it lives, and sees who has the journal. It is no fence: the epoch is.

@@ -1,5 +1,5 @@
 public import Journal
-import JournalChain
+public import JournalChain
 import PostgreSQL
 package import SamovarCore
 import Synchronization
@@ -23,14 +23,7 @@ import Synchronization
 /// not waited for, is none until a later one has come without.
 public final class PostgreSQLJournal: FencedJournal, Sendable {
     /// How a journal is opened.
-    public enum Access: Sendable {
-        /// The journal is taken with the first write, away from whoever has it. A ``PostgreSQLLease`` tells whether that may be.
-        case readWrite
-        /// Never writes.
-        case readOnly
-        /// As `readOnly`, and opens also a journal whose end is damaged: what is wrong is in ``PostgreSQLJournal/findings``.
-        case examination
-    }
+    public typealias Access = JournalAccess
 
     struct State: ~Copyable {
         var server: JournalServer

@@ -24,12 +24,8 @@ extension PostgreSQLPlace: FencedJournalPlace {
         return isNew
     }
 
-    package func open(_ access: SharedAccess) throws(JournalError) -> any SharedJournal {
-        switch access {
-        case .write: try PostgreSQLJournal(at: self)
-        case .read: try PostgreSQLJournal(at: self, access: .readOnly)
-        case .examine: try PostgreSQLJournal(at: self, access: .examination)
-        }
+    package func open(_ access: JournalAccess) throws(JournalError) -> any SharedJournal {
+        try PostgreSQLJournal(at: self, access: access)
     }
 
     package func requireIdle() throws(JournalError) {

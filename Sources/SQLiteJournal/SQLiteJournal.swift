@@ -2,7 +2,7 @@ import CrashPoints
 import Foundation
 import GRDB
 public import Journal
-import JournalChain
+public import JournalChain
 package import SamovarCore
 import Synchronization
 
@@ -21,15 +21,7 @@ import Synchronization
 /// the other. Values of up to 1 GB are stored.
 public final class SQLiteJournal: Journal, Sendable {
     /// How a journal is opened.
-    public enum Access: Sendable {
-        /// Creates the journal if it is not there. Of one that is there, no file is changed, but for its mode, before
-        /// ``SQLiteJournal/beginWriting()`` or the first write: a store has yet to see whether it can serve it.
-        case readWrite
-        /// Never writes; the journal must be there. For commands that look at a journal while no store runs.
-        case readOnly
-        /// As `readOnly`, and opens also what the others refuse: what is wrong is in ``SQLiteJournal/findings``.
-        case examination
-    }
+    public typealias Access = JournalAccess
 
     struct State {
         var anchor: BatchChain

@@ -1,5 +1,6 @@
 import Foundation
 import Journal
+import JournalChain
 import PostgreSQL
 import PostgreSQLSupport
 import ProcessSupport

@@ -1,5 +1,6 @@
 import Foundation
 import Journal
+import JournalChain
 import Testing
 
 @testable import SQLiteJournal

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Journal
+import JournalChain
 import SQLiteJournal
 
 /// A folder of its own for one test, removed with the last reference.

@@ -65,11 +65,11 @@ public struct JournalLocation: Sendable, CustomStringConvertible {
     ///
     /// - Parameter examining: opens also what is damaged.
     package func open(examining: Bool = false, wait: Duration = .seconds(5)) throws(JournalError) -> any StoredJournal {
-        if let place { return try place.open(examining ? .examine : .read) }
+        let access = examining ? JournalAccess.examination : .readOnly
+        if let place { return try place.open(access) }
         if let elsewhere = try DataFolder.journalElsewhere(than: dataFolder) {
             throw JournalError(.missing, "The journal of \(dataFolder) is at \(elsewhere): name it with --journal.")
         }
-        let access = examining ? SQLiteJournal.Access.examination : .readOnly
         return try SQLiteJournal(at: dataFolder, access: access, wait: wait, waiting: sayOnStandardError)
     }
 
@@ -94,7 +94,7 @@ public struct JournalLocation: Sendable, CustomStringConvertible {
         try requireOwn(folder)
         return try StoreError.replacing { () throws(JournalError) in
             guard let place else { return try SQLiteJournal(in: folder) }
-            let journal = try place.open(.write)
+            let journal = try place.open(.readWrite)
             try folder.note(journalAt: description)
             return journal
         }
@@ -132,7 +132,7 @@ public struct JournalLocation: Sendable, CustomStringConvertible {
         try StoreError.replacing { () throws(JournalError) in
             guard let place else { return try SQLiteJournal(at: dataFolder, waiting: sayOnStandardError) }
             try place.requireIdle()
-            return try place.open(.write)
+            return try place.open(.readWrite)
         }
     }
 

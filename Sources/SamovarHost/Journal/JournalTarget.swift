@@ -27,7 +27,7 @@ enum JournalTarget {
     func examined() throws(JournalError) -> any StoredJournal {
         switch self {
         case .folder(let folder): try SQLiteJournal(in: folder, access: .examination)
-        case .place(let place): try place.open(.examine)
+        case .place(let place): try place.open(.examination)
         }
     }
 

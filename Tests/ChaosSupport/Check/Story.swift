@@ -1,4 +1,5 @@
 import Journal
+import JournalChain
 import MessagePack
 package import PostgreSQLJournal
 import SQLiteJournal

@@ -80,7 +80,7 @@ final class FollowedPlace: FencedJournalPlace {
         try JournalLocation("followed:", dataFolder: folder, kinds: [JournalKind(schemes: ["followed"]) { _ in self }])
     }
 
-    func open(_ access: SharedAccess) throws(JournalError) -> any SharedJournal {
+    func open(_ access: JournalAccess) throws(JournalError) -> any SharedJournal {
         guard let journal else { throw JournalError(.unavailable, "The database is away.") }
         return journal
     }
