@@ -31,6 +31,10 @@ package protocol SharedJournal: FencedJournal, StoredJournal {
     var end: BatchChain { get }
 }
 
+extension SharedJournal {
+    package func beginWriting() throws(JournalError) { _ = try beginWriting(beyond: 0) }
+}
+
 /// Where a ``SharedJournal`` is.
 package protocol FencedJournalPlace: CustomStringConvertible, Sendable {
     /// Makes an empty journal, by a role that may do so.
@@ -39,7 +43,7 @@ package protocol FencedJournalPlace: CustomStringConvertible, Sendable {
     /// - Returns: false if there is a journal already, which stays as it is.
     func create(for role: String?) throws(JournalError) -> Bool
 
-    /// Opens the journal. It is not changed before ``StoredJournal/beginWriting(beyond:)``.
+    /// Opens the journal. It is not changed before ``StoredJournal/beginWriting()``.
     func open(_ access: JournalAccess) throws(JournalError) -> any SharedJournal
 
     /// - Throws: ``JournalError/Code/busy`` if a store has the journal.

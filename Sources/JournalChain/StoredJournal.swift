@@ -20,10 +20,7 @@ package protocol StoredJournal: AnyObject, Journal, Sendable {
     var hasSoundFacts: Bool { get }
 
     /// From here on the journal is written; nothing happens if it is already.
-    ///
-    /// - Parameter starts: how often the store was started before, as the turns say.
-    /// - Returns: the number of this start, which is beyond those.
-    func beginWriting(beyond starts: Int) throws(JournalError) -> Int
+    func beginWriting() throws(JournalError)
 
     /// Writes the end of the journal into memory, too, from now on: a witness that outlives the process.
     ///
@@ -53,7 +50,11 @@ package protocol StoredJournal: AnyObject, Journal, Sendable {
     func close() throws(JournalError)
 }
 
+/// Of a journal of which there is nothing to say, and which nobody marks.
 extension StoredJournal {
+    package var warnings: [String] { [] }
+    package var findings: [JournalError] { [] }
+    package func mark(in page: UnsafeMutableRawPointer?) {}
     package func refresh() throws(JournalError) {}
 }
 

@@ -6,8 +6,6 @@ import Synchronization
 extension PostgreSQLJournal: SharedJournal {
     package var end: BatchChain { state.withLock { $0.row.end } }
 
-    package var warnings: [String] { [] }
-
     /// Its row is changed with each batch.
     package var isWitnessed: Bool { true }
 

@@ -134,7 +134,7 @@ extension PostgreSQLJournal {
     /// Takes the journal, unless that was done: who had it before cannot write any more.
     ///
     /// - Throws: ``JournalError/Code/busy`` if somebody has written or taken it since it was opened or refreshed.
-    public func beginWriting(beyond number: Int = 0) throws(JournalError) -> Int {
+    public func beginWriting(beyond number: Int) throws(JournalError) -> Int {
         try writing(beyond: number) { state throws(JournalError) in state.row.epoch }
     }
 

@@ -28,7 +28,7 @@ struct LeaseTests {
         let journal = try (server ?? self.server).journal()
         let lease = lease(of: journal)
         _ = try lease.renew(for: .seconds(10))
-        _ = try journal.beginWriting()
+        _ = try journal.beginWriting(beyond: 0)
         return (journal, lease)
     }
 
@@ -115,7 +115,7 @@ struct LeaseTests {
         try lease.release()
         #expect(try wish.look().isReleased)
         _ = try wish.renew(for: .seconds(10))
-        #expect(try other.beginWriting() == 2)
+        #expect(try other.beginWriting(beyond: 0) == 2)
         #expect(try wish.look() == JournalOwnership(epoch: 2, head: 0, digest: other.end.digest, isOwn: true, owner: "there"))
     }
 
@@ -138,7 +138,7 @@ struct LeaseTests {
     @Test func `Who has lost the journal cannot give it up`() async throws {
         let (journal, lease) = try taken()
         let other = try PostgreSQLJournal(at: journal.place)
-        _ = try other.beginWriting()
+        _ = try other.beginWriting(beyond: 0)
         try lease.release()
         #expect(try !self.lease(of: other).look().isReleased)
     }

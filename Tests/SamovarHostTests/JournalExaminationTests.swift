@@ -40,8 +40,6 @@ private final class ChangingJournal: StoredJournal {
     let witnessed = 10
     let isWitnessed = true
     let hasSoundFacts = true
-    let warnings: [String] = []
-    let findings: [JournalError] = []
 
     init(snapshots: [Int], gone: Set<Int> = [], trouble: JournalError? = nil) {
         kept = snapshots
@@ -70,14 +68,13 @@ private final class ChangingJournal: StoredJournal {
     func chain(behind turn: Int?) throws(JournalError) -> BatchChain { BatchChain(last: last) }
     func fact(_ name: String) throws(JournalError) -> [UInt8]? { nil }
     func facts() throws(JournalError) -> [(name: String, value: [UInt8])] { [] }
-    func mark(in page: UnsafeMutableRawPointer?) {}
     func close() throws(JournalError) {}
 
     // MARK: What only a store does
 
     private static let readOnly = JournalError(.misuse, "This journal is only read.")
 
-    func beginWriting(beyond starts: Int) throws(JournalError) -> Int { throw Self.readOnly }
+    func beginWriting() throws(JournalError) { throw Self.readOnly }
     func append(_ batch: Batch) throws(JournalError) { throw Self.readOnly }
     func save(_ snapshot: Snapshot) throws(JournalError) { throw Self.readOnly }
     func record(_ value: [UInt8], as name: String) throws(JournalError) { throw Self.readOnly }

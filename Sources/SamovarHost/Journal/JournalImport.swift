@@ -81,7 +81,7 @@ public struct JournalImport: Sendable {
             guard moved == name else { throw StoreError(moved: moved, from: source) }
             return journal
         }
-        _ = try journal.beginWriting(beyond: 0)
+        try journal.beginWriting()
         try journal.record(name, as: OpenedJournal.Fact.moved)
         return journal
     }

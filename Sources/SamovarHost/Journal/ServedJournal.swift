@@ -167,10 +167,8 @@ final class ServedJournal: StoredJournal {
 
     func fact(_ name: String) -> [UInt8]? { facts().first { $0.name == name }?.value }
 
-    var warnings: [String] { [] }
-    var findings: [JournalError] { [] }
-    var witnessed: Int { last }
     /// The store knows where its journal ends.
+    var witnessed: Int { last }
     var isWitnessed: Bool { true }
     var hasSoundFacts: Bool { true }
 
@@ -180,8 +178,7 @@ final class ServedJournal: StoredJournal {
 
     private static var readOnly: JournalError { JournalError(.misuse, "The journal of a running store is only read.") }
 
-    func beginWriting(beyond starts: Int) throws(JournalError) -> Int { throw Self.readOnly }
-    func mark(in page: UnsafeMutableRawPointer?) {}
+    func beginWriting() throws(JournalError) { throw Self.readOnly }
     func append(_ batch: Batch) throws(JournalError) { throw Self.readOnly }
     func save(_ snapshot: Snapshot) throws(JournalError) { throw Self.readOnly }
     func record(_ value: [UInt8], as name: String) throws(JournalError) { throw Self.readOnly }

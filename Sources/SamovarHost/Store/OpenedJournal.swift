@@ -40,7 +40,7 @@ struct OpenedJournal: Sendable {
     }
 
     /// Opens the journal of a store, and waits for the lock of its data folder, which is made if it is not there. A journal that is there is
-    /// not changed before ``beginWriting(_:beyond:)``.
+    /// not changed before ``beginWriting(_:)``.
     ///
     /// - Parameter isFresh: whether to archive what is there; false once that is done, whatever fails then.
     init(serving location: JournalLocation, isFresh: inout Bool, waiting: (String) -> Void) throws(StoreError) {
@@ -152,10 +152,8 @@ struct OpenedJournal: Sendable {
     }
 
     /// From here on the journal is written.
-    ///
-    /// - Parameter starts: how often the store was started before.
-    func beginWriting(_ page: TrapPage, beyond starts: Int) throws(StoreError) {
-        _ = try StoreError.replacing { () throws(JournalError) in try journal.beginWriting(beyond: starts) }
+    func beginWriting(_ page: TrapPage) throws(StoreError) {
+        try StoreError.replacing { () throws(JournalError) in try journal.beginWriting() }
         journal.mark(in: page.memory)
     }
 

@@ -61,7 +61,7 @@ extension StoreLoop {
         _ clock: HostClock
     ) throws -> Begun? {
         guard let place = configuration.journal.place, let journal = opened.journal as? any SharedJournal else {
-            try opened.beginWriting(page, beyond: machine.starts)
+            try opened.beginWriting(page)
             return Begun(number: nil, lease: nil)
         }
         let settings = configuration.lease

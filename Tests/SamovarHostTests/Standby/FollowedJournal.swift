@@ -19,8 +19,6 @@ final class FollowedJournal: SharedJournal {
     let witnessed = 0
     let isWitnessed = true
     let hasSoundFacts = true
-    let warnings: [String] = []
-    let findings: [JournalError] = []
 
     init(trouble: JournalError, last: Int = 0, isNew: Bool = false) {
         (self.trouble, self.last, self.isNew) = (trouble, last, isNew)
@@ -42,7 +40,6 @@ final class FollowedJournal: SharedJournal {
 
     func snapshot(at turn: Int) throws(JournalError) -> Snapshot { throw JournalError(.missing, "There is none.") }
 
-    func mark(in page: UnsafeMutableRawPointer?) {}
     func close() throws(JournalError) {}
 
     // MARK: What only an owner does
