@@ -34,22 +34,9 @@ public final class DataFolder: Sendable {
     ///   - waiting: Told once, with who has the lock, if it has to be waited for.
     /// - Throws: ``JournalError/Code/busy`` naming the process that has the lock, ``JournalError/Code/missing``, or
     ///   ``JournalError/Code/inputOutput``.
-    public convenience init(
+    public init(
         at path: String, creating: Bool = true, wait: Duration = .seconds(5), waiting: (String) -> Void = { _ in }
     ) throws(JournalError) {
-        let deadline = ContinuousClock.now + wait
-        var isTold = false
-        try self.init(at: path, creating: creating) { holder in
-            guard ContinuousClock.now < deadline else { return false }
-            if !isTold { waiting("\(path) is in use by \(holder): waiting for it for at most \(wait)") }
-            isTold = true
-            poll(nil, 0, 20)
-            return true
-        }
-    }
-
-    /// - Parameter pause: Called with who has the lock each time it is taken; returns whether to try again.
-    init(at path: String, creating: Bool, pause: (String) -> Bool) throws(JournalError) {
         if creating {
             try FileSystem.makeFolder(path)
         } else if !FileSystem.exists(path) {
@@ -61,7 +48,7 @@ public final class DataFolder: Sendable {
         guard descriptor >= 0 else { throw JournalError(errno: errno, "\(file) cannot be opened.") }
         let former: String
         do throws(JournalError) {
-            try Self.lock(descriptor, at: file, of: path, pause: pause)
+            try Self.lock(descriptor, at: file, of: path, wait: wait, waiting: waiting)
             former = try FileSystem.contents(of: descriptor, at: file)
             try FileSystem.overwrite(descriptor, at: file, with: "\(getpid())\n")
         } catch {
@@ -104,8 +91,10 @@ public final class DataFolder: Sendable {
     }
 
     private static func lock(
-        _ descriptor: CInt, at file: String, of path: String, pause: (String) -> Bool
+        _ descriptor: CInt, at file: String, of path: String, wait: Duration, waiting: (String) -> Void
     ) throws(JournalError) {
+        let deadline = ContinuousClock.now + wait
+        var isTold = false
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             let failure = errno
             switch failure {
@@ -114,8 +103,10 @@ public final class DataFolder: Sendable {
             case EWOULDBLOCK:
                 let process = Int(try FileSystem.contents(of: descriptor, at: file).prefix { $0 != "\n" })
                 let holder = process.map { "process \($0)" } ?? "another process"
-                if pause(holder) { continue }
-                throw JournalError(.busy, "\(path) is in use by \(holder).")
+                guard ContinuousClock.now < deadline else { throw JournalError(.busy, "\(path) is in use by \(holder).") }
+                if !isTold { waiting("\(path) is in use by \(holder): waiting for it for at most \(wait)") }
+                isTold = true
+                poll(nil, 0, 20)
             default:
                 throw JournalError(errno: failure, "\(file) cannot be locked.")
             }
