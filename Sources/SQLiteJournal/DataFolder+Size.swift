@@ -3,10 +3,7 @@ import Foundation
 extension DataFolder {
     /// How large the files of the journal in a folder are; nil if there are none. It needs no lock, and may be some moments old.
     public static func journalBytes(at folder: String) -> Int? {
-        let sizes = [database, database + SQLiteConnection.logSuffix].compactMap { name -> Int? in
-            var status = stat()
-            return stat("\(folder)/\(name)", &status) == 0 ? Int(status.st_size) : nil
-        }
+        let sizes = [database, database + SQLiteConnection.logSuffix].compactMap { FileSystem.size(of: "\(folder)/\($0)") }
         return sizes.isEmpty ? nil : sizes.reduce(0, +)
     }
 

@@ -36,7 +36,7 @@ package final class JournalBuilder: JournalDraft {
         try Self.clear(building)
         let id = identity == .same ? source.identity : JournalOpening.randomIdentity()
         (self.path, self.building, self.identity) = (path, building, id)
-        snapshots = SnapshotFolder(path: "\(building)/\(DataFolder.snapshots)", journal: id)
+        snapshots = SnapshotFolder(of: id, in: building)
         (connection, end) = try Self.removing(building) { () throws(JournalError) in
             try FileSystem.makeFolder(building)
             let connection = try SQLiteConnection(

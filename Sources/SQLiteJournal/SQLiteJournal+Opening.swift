@@ -165,7 +165,7 @@ struct JournalOpening {
         try checkFacts()
         try checkNumbers()
         witnessed = max(witnessed, end.last)
-        if let newest = try folder.snapshots(of: identity).turns().first, newest > end.last {
+        if let newest = try SnapshotFolder(of: identity, in: folder.path).turns().first, newest > end.last {
             witnessed = max(witnessed, newest)
             try report(
                 "\(connection.path) ends at turn \(end.last.grouped), but has a snapshot of turn \(newest.grouped): the turns between are lost."
@@ -326,7 +326,7 @@ extension DataFolder {
         if case .witness(let witness, _, _) = try HeadFile.reading(file(Self.head)) {
             return "\(Self.head) says that turn \(witness.turn.grouped) was on disk"
         }
-        if let turn = try SnapshotFolder(path: file(Self.snapshots), journal: .zero).turns().first {
+        if let turn = try SnapshotFolder(of: .zero, in: path).turns().first {
             return "there is a snapshot of turn \(turn.grouped)"
         }
         if !FileSystem.exists(file(Self.database)), FileSystem.size(of: file(Self.database) + SQLiteConnection.logSuffix) ?? 0 > 0 {
@@ -334,10 +334,6 @@ extension DataFolder {
         }
         if case .used = try MarkedEnd.reading(at: file(Self.marker)) { return "\(Self.marker) says that a store has served here" }
         return nil
-    }
-
-    func snapshots(of journal: UniqueID) -> SnapshotFolder {
-        SnapshotFolder(path: file(Self.snapshots), journal: journal)
     }
 }
 

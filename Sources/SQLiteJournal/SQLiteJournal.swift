@@ -80,7 +80,7 @@ public final class SQLiteJournal: Journal, Sendable {
         mended = opening.mended
         missingIdentity = opening.missingIdentity
         identity = opening.identity
-        snapshotFolder = folder.snapshots(of: opening.identity)
+        snapshotFolder = SnapshotFolder(of: opening.identity, in: folder.path)
         findings = opening.findings
         witnessed = opening.witnessed
         isWitnessed = opening.isWitnessed

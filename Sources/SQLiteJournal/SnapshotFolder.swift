@@ -1,16 +1,21 @@
-import Journal
+package import Journal
 import JournalChain
-import SamovarCore
+package import SamovarCore
 
 /// The snapshots of a journal: a file each, outside of the database, so that neither writing nor reading a large one keeps a
 /// commit waiting.
-struct SnapshotFolder: Sendable {
+package struct SnapshotFolder: Sendable {
     let path: String
     /// Whose snapshots these are; one of another journal is as good as damaged.
     let journal: UniqueID
 
     private static let mark = Array("SAMVSNAP".utf8)
     private static let draftSuffix = ".new"
+
+    package init(of journal: UniqueID, in folder: String) {
+        path = "\(folder)/\(DataFolder.snapshots)"
+        self.journal = journal
+    }
 
     /// The turns of which there is a file, newest first.
     func turns() throws(JournalError) -> [Int] {
@@ -26,7 +31,10 @@ struct SnapshotFolder: Sendable {
         try FileSystem.replace(file(of: snapshot.turn), with: [header, snapshot.bytes], isSnapshot: true)
     }
 
-    func read(_ turn: Int) throws(JournalError) -> Snapshot {
+    /// Needs no lock of the folder: snapshots are put in place whole, so that they can be read beside the process that has it.
+    ///
+    /// - Throws: ``JournalError/Code/missing``, also if it has just given way to a newer one; ``JournalError/Code/damaged``.
+    package func read(_ turn: Int) throws(JournalError) -> Snapshot {
         guard let bytes = try FileSystem.bytes(of: file(of: turn)) else {
             throw JournalError(.missing, "\(path): there is no snapshot of turn \(turn.grouped).")
         }

@@ -154,7 +154,7 @@ final class ServedJournal: StoredJournal {
     func snapshots() -> [Int] { state.withLock { $0.beginning.snapshots } }
 
     func snapshot(at turn: Int) throws(JournalError) -> Snapshot {
-        try DataFolder.snapshot(at: turn, of: identity, in: dataFolder)
+        try SnapshotFolder(of: identity, in: dataFolder).read(turn)
     }
 
     func facts() -> [(name: String, value: [UInt8])] {

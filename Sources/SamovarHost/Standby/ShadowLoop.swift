@@ -124,7 +124,7 @@ private struct ShadowReplay: ~Copyable {
         for turn in beginning.snapshots where turn + 1 >= beginning.first {
             var restored = fresh(terms)
             do {
-                let snapshot = try DataFolder.snapshot(at: turn, of: beginning.journal, in: dataFolder)
+                let snapshot = try SnapshotFolder(of: beginning.journal, in: dataFolder).read(turn)
                 try restored.restore(snapshot: snapshot.bytes)
                 head = restored.head
                 machine = consume restored
