@@ -54,7 +54,7 @@ public final class MemoryJournal: Journal, Sendable {
         try requireKept(turn)
         let batches = try contents.withLock { contents throws(JournalError) in
             try contents.requireOpen()
-            return contents.batches[contents.index(ofBatchHolding: turn)...]
+            return contents.batches.drop { $0.last < turn }
         }
         for batch in batches { try body(batch) }
     }
@@ -155,15 +155,5 @@ extension MemoryJournal.Contents {
     fileprivate func requireWritable() throws(JournalError) {
         try requireOpen()
         if let failure { throw failure }
-    }
-
-    /// The index of the first batch that ends at or after `turn`.
-    fileprivate func index(ofBatchHolding turn: Int) -> Int {
-        var range = batches.indices
-        while !range.isEmpty {
-            let middle = range.lowerBound + range.count / 2
-            range = batches[middle].last < turn ? middle + 1..<range.upperBound : range.lowerBound..<middle
-        }
-        return range.lowerBound
     }
 }
