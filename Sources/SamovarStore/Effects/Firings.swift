@@ -15,8 +15,6 @@ struct Firing: Equatable {
 struct Firings {
     /// Messages to those who want to know of a moment in the life of the store.
     private var moments: Deque<Firing> = []
-    /// Those that became turns.
-    private(set) var applied = 0
 
     var isEmpty: Bool { moments.isEmpty }
 
@@ -49,8 +47,6 @@ struct Firings {
             EngineMessage(bytes: firing.message[...], origin: origin, role: .open, checkpoint: nil, root: 0))
         let taken = try turns.take(.firing(firing.id), input, origin, root: nil, now: now, &out)
         // Nobody waits for an answer: one that is given up is passed over, and the next one is tried.
-        guard case .applied = taken else { return }
-        applied += 1
-        scheduler.enterOrders(now: now, &turns)
+        if case .applied = taken { scheduler.enterOrders(now: now, &turns) }
     }
 }

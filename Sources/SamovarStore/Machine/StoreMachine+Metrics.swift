@@ -98,7 +98,7 @@ extension StoreMachine {
         slots.add(workers.reduce(0) { $0 + $1.slots } - busy, [("state", "free")])
         return [
             turnKinds, inputs,
-            .one(.counter, "commits", "Batches that the journal has confirmed.", counts.commits),
+            .one(.counter, "commits", "Batches that the journal has confirmed.", counts.commitTimes.count),
             .one(.counter, "journal_bytes", "Bytes of all batches that were given to the journal.", counts.journalBytes),
             .one(.counter, "worker_deaths", "Workers that died, or fell silent.", self.workers.deadWorkers),
             .one(.counter, "views", "Views that were published.", readers.published),

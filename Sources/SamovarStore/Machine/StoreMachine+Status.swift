@@ -84,7 +84,7 @@ extension StoreMachine {
             MessagePackPair(
                 "counters",
                 [
-                    "applied": .number(counts.applied + workers.applied + firings.applied),
+                    "applied": .number(counts.applied + workers.applied + counts.kinds.firings),
                     "refused": .number(counts.refused),
                     "results": .number(workers.results),
                     "lateResults": .number(workers.lateResults),

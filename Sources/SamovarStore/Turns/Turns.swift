@@ -41,7 +41,6 @@ struct Turns: ~Copyable {
         /// Turns, by what was taken. Those of one item after the first follow from it.
         fileprivate(set) var kinds = TurnKinds()
         fileprivate(set) var journalBytes = 0
-        fileprivate(set) var commits = 0
         /// From the end of a batch until the store hears that it is on disk.
         fileprivate(set) var commitTimes = DurationHistogram()
     }
@@ -330,10 +329,7 @@ struct Turns: ~Copyable {
 
     /// The journal holds every turn up to this one.
     mutating func committed(through turn: Int, now: Timestamp) {
-        if isCommitting {
-            counts.commits += 1
-            counts.commitTimes.add(now - handedOver)
-        }
+        if isCommitting { counts.commitTimes.add(now - handedOver) }
         quarantine.committed()
         log.committed(through: turn)
         isCommitting = false

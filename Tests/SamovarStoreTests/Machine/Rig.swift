@@ -23,9 +23,8 @@ extension StoreMachine {
     var counters: [Int] {
         [
             turns.counts.applied, turns.counts.refused, turns.counts.quarantined, turns.counts.batches, workers.applied,
-            workers.results, workers.lateResults,
-            workers.deadWorkers, firings.applied, out.droppedFrames, access.refused, out.unprovenWitnesses, out.laterStarts,
-            readers.published,
+            workers.results, workers.lateResults, workers.deadWorkers, turns.counts.kinds.firings, out.droppedFrames,
+            access.refused, out.unprovenWitnesses, out.laterStarts, readers.published,
         ]
     }
 }
