@@ -92,7 +92,7 @@ public struct JournalMaintenance {
         do {
             let readable = try readableSnapshots(of: journal)
             verified.formIntersection(readable)
-            guard let limit = Retention.limit(last: journal.last, keeping: retain, verified: readable), limit >= journal.first
+            guard let limit = Self.limit(last: journal.last, keeping: retain, verified: readable), limit >= journal.first
             else { return }
             let first = journal.first
             while try journal.trim(through: limit) { try proceed() }
@@ -102,6 +102,19 @@ public struct JournalMaintenance {
         } catch {
             if !isStopping() { report(.notTrimmed("\(error)")) }
         }
+    }
+
+    /// The last turn that may go.
+    ///
+    /// - Parameters:
+    ///   - turns: how many of the newest turns are kept at least.
+    ///   - verified: the turns of the snapshots that were read back and understood, newest first. Two are asked for: should the
+    ///     newer one be found damaged one day, the older one and the batches after it still tell everything.
+    /// - Returns: nil if nothing may go.
+    package static func limit(last: Int, keeping turns: Int, verified: [Int]) -> Int? {
+        guard verified.count >= 2 else { return nil }
+        let limit = min(last - turns, verified[1])
+        return limit > 0 ? limit : nil
     }
 
     private mutating func readableSnapshots(of journal: some Journal) throws -> [Int] {

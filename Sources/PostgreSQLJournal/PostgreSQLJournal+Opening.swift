@@ -3,6 +3,9 @@ import JournalChain
 import PostgreSQL
 import SamovarCore
 
+/// The row of a partition: one statement compares and changes it with each batch.
+typealias FenceRow = Fence<BatchChain>
+
 extension JournalServer {
     /// What the row of the partition says.
     struct Partition {

@@ -109,4 +109,18 @@ import Testing
         maintenance.perform(.save(Snapshot(turn: 10, bytes: [])), on: &ground.journal)
         #expect(ground.reports.count == 2 && ground.reports[1].hasPrefix("failed"))
     }
+
+    // MARK: What may go
+
+    @Test func `Nothing goes before two snapshots were verified`() {
+        #expect(JournalMaintenance.limit(last: 1_000, keeping: 10, verified: []) == nil)
+        #expect(JournalMaintenance.limit(last: 1_000, keeping: 10, verified: [900]) == nil)
+    }
+
+    @Test func `What is behind the older of two snapshots goes unless it is to be kept`() {
+        #expect(JournalMaintenance.limit(last: 1_000, keeping: 10, verified: [900, 600, 300]) == 600)
+        #expect(JournalMaintenance.limit(last: 1_000, keeping: 500, verified: [900, 600, 300]) == 500)
+        #expect(JournalMaintenance.limit(last: 1_000, keeping: 1_000, verified: [900, 600]) == nil)
+        #expect(JournalMaintenance.limit(last: 1_000, keeping: 5_000, verified: [900, 600]) == nil)
+    }
 }
