@@ -18,14 +18,18 @@ package struct MarkedEnd: @unchecked Sendable {
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
     private let journal: UniqueID
 
-    /// - Parameter memory: the words; it has to outlive this.
-    package init(_ memory: UnsafeMutableRawPointer, of journal: UniqueID) {
-        words = memory.bindMemory(to: Atomic<UInt64>.self, capacity: 3)
+    /// - Parameters:
+    ///   - page: of at least ``offset`` + ``byteCount`` bytes; it has to outlive this. Nil makes none.
+    ///   - turn: where the journal ends.
+    package init?(_ page: UnsafeMutableRawPointer?, of journal: UniqueID, at turn: Int) {
+        guard let page else { return nil }
+        words = (page + Self.offset).bindMemory(to: Atomic<UInt64>.self, capacity: 3)
         self.journal = journal
         // What it said of another journal shall not be taken for this one's.
         store(0, at: 2)
         store(journal.high, at: 0)
         store(journal.low, at: 1)
+        write(turn)
     }
 
     package func write(_ turn: Int) {

@@ -12,11 +12,7 @@ extension PostgreSQLJournal: SharedJournal {
     package var hasSoundFacts: Bool { true }
 
     package func mark(in page: UnsafeMutableRawPointer?) {
-        let mark = page.map { MarkedEnd($0 + MarkedEnd.offset, of: identity) }
-        state.withLock { state in
-            mark?.write(state.row.end.last)
-            state.mark = mark
-        }
+        state.withLock { $0.mark = MarkedEnd(page, of: identity, at: $0.row.end.last) }
     }
 
     package func facts() throws(JournalError) -> [(name: String, value: [UInt8])] {

@@ -43,7 +43,7 @@ final class HeadFile {
         let (first, second) = (bytes.prefix(slotSize), bytes.dropFirst(slotSize))
         switch (HighWaterMark(Array(first)), HighWaterMark(Array(second))) {
         case (let a?, let b?):
-            return a.turn > b.turn ? .witness(a, slot: 0, isTorn: false) : .witness(b, slot: 1, isTorn: false)
+            return a.end.last > b.end.last ? .witness(a, slot: 0, isTorn: false) : .witness(b, slot: 1, isTorn: false)
         case (let a?, nil): return .witness(a, slot: 0, isTorn: second.contains { $0 != 0 })
         case (nil, let b?): return .witness(b, slot: 1, isTorn: first.contains { $0 != 0 })
         case (nil, nil): return .unreadable
@@ -53,7 +53,7 @@ final class HeadFile {
     /// - Throws: `inputOutput`. A full disk is no error here: the witness of an earlier turn is true as well.
     func write(_ end: BatchChain, of journal: UniqueID) throws(JournalError) {
         guard end.last > 0 else { return }
-        let bytes = HighWaterMark(journal: journal, turn: end.last, digest: end.digest).bytes
+        let bytes = HighWaterMark(journal: journal, end: end).bytes
         guard writeAll(bytes, at: nextSlot * Self.slotSize, of: descriptor) == 0 else {
             let error = JournalError(errno: errno, "\(path) cannot be written.")
             if error.code == .full { return }

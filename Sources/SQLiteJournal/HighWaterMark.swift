@@ -7,8 +7,7 @@ import SamovarCore
 struct HighWaterMark: Equatable, Sendable {
     let journal: UniqueID
     /// The last durable turn, and the digest of the batch that ends with it.
-    let turn: Int
-    let digest: [UInt8]
+    let end: BatchChain
 
     /// What the bytes of a slot begin with.
     private static let mark = Array("SAMVHEAD".utf8)
@@ -17,7 +16,7 @@ struct HighWaterMark: Equatable, Sendable {
 
     /// With a checksum at the end, because a write may be torn.
     var bytes: [UInt8] {
-        let content = Self.mark + journal.bytes + Int64(turn).bytes + digest
+        let content = Self.mark + journal.bytes + Int64(end.last).bytes + end.digest
         return content + Digest.of(content)
     }
 }
@@ -30,6 +29,6 @@ extension HighWaterMark {
             let digest = reader.bytes(Self.digestSize), let checksum = reader.bytes(Self.digestSize), turn > 0,
             Digest.of(Array(bytes.prefix(Self.size - Self.digestSize))) == checksum
         else { return nil }
-        self.init(journal: journal, turn: turn, digest: digest)
+        self.init(journal: journal, end: BatchChain(last: turn, digest: digest))
     }
 }

@@ -236,18 +236,18 @@ struct JournalOpening {
         guard witness.journal == identity else {
             return try report("\(file) belongs to another journal than \(connection.path): parts of two are mixed.")
         }
-        witnessed = max(witnessed, witness.turn)
-        guard witness.turn <= end.last else { return try reportLoss(upTo: witness.turn, by: file) }
+        witnessed = max(witnessed, witness.end.last)
+        guard witness.end.last <= end.last else { return try reportLoss(upTo: witness.end.last, by: file) }
         if isTorn {
             headProblem = "a part of \(file) is damaged: a lost end of the journal may not have been noticed"
         } else {
-            headTurn = witness.turn
+            headTurn = witness.end.last
         }
-        if witness.turn == end.last, witness.digest == end.digest { isWitnessed = true }
-        let digest = witness.turn == end.last ? end.digest : try connection.digest(ofBatchEndingAt: witness.turn)
-        guard let digest, digest != witness.digest else { return }
-        try report(
-            "\(connection.path) has another turn \(witness.turn.grouped) than the one that \(file) names: this is another copy.")
+        if witness.end == end { isWitnessed = true }
+        let digest = witness.end.last == end.last ? end.digest : try connection.digest(ofBatchEndingAt: witness.end.last)
+        guard let digest, digest != witness.end.digest else { return }
+        let turn = witness.end.last.grouped
+        try report("\(connection.path) has another turn \(turn) than the one that \(file) names: this is another copy.")
     }
 }
 
@@ -314,7 +314,7 @@ extension DataFolder {
     func witnessedTurn() throws(JournalError) -> Int {
         var turn = 0
         if case .end(_, let marked) = try MarkedEnd.reading(at: file(Self.marker)) { turn = marked }
-        if case .witness(let witness, _, _) = try HeadFile.reading(file(Self.head)) { turn = max(turn, witness.turn) }
+        if case .witness(let witness, _, _) = try HeadFile.reading(file(Self.head)) { turn = max(turn, witness.end.last) }
         return turn
     }
 
@@ -324,7 +324,7 @@ extension DataFolder {
             return "\(Self.marker) says that turn \(turn.grouped) was on disk"
         }
         if case .witness(let witness, _, _) = try HeadFile.reading(file(Self.head)) {
-            return "\(Self.head) says that turn \(witness.turn.grouped) was on disk"
+            return "\(Self.head) says that turn \(witness.end.last.grouped) was on disk"
         }
         if let turn = try SnapshotFolder(of: .zero, in: path).turns().first {
             return "there is a snapshot of turn \(turn.grouped)"

@@ -206,11 +206,7 @@ extension SQLiteJournal {
     ///
     /// - Parameter page: what is mapped from the file `marker` of the folder; nil before it is gone.
     public func mark(in page: UnsafeMutableRawPointer?) {
-        let mark = page.map { MarkedEnd($0 + MarkedEnd.offset, of: identity) }
-        state.withLock { state in
-            mark?.write(state.end.last)
-            state.mark = mark
-        }
+        state.withLock { $0.mark = MarkedEnd(page, of: identity, at: $0.end.last) }
     }
 
     /// Copies the write-ahead log into the database, so that it can be written from its beginning again. For tests: a store

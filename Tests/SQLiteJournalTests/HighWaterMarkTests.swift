@@ -83,12 +83,12 @@ import Testing
         let scratch = try Scratch()
         try scratch.append(1...2)
         let newest = try #require(HeadFile.reading(scratch.data + "/head").witness)
-        #expect(newest.turn == 2)
+        #expect(newest.end.last == 2)
         // The opening wrote one slot, the first append the other, and so on: find the newest by its turn.
         let file = try Data(contentsOf: URL(filePath: scratch.data + "/head"))
-        let offset = HighWaterMark(Array(file.prefix(HighWaterMark.size)))?.turn == 2 ? 0 : 512
+        let offset = HighWaterMark(Array(file.prefix(HighWaterMark.size)))?.end.last == 2 ? 0 : 512
         try scratch.flip(byte: offset + byte, of: "head", mask: 0x40)
-        #expect(try HeadFile.reading(scratch.data + "/head").witness?.turn == 1)
+        #expect(try HeadFile.reading(scratch.data + "/head").witness?.end.last == 1)
         #expect(try scratch.journal().last == 2)
     }
 
