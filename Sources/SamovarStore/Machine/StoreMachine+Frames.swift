@@ -234,7 +234,7 @@ extension StoreMachine {
     }
 
     private mutating func reply(to request: AdminRequest, by sender: Sender?, now: Timestamp) throws(StopReason) -> AdminReply {
-        if let known = operators.known(request, by: sender, now: now) { return known }
+        if let known = operators.replies.reply(to: request, by: sender, now: now) { return known }
         let reply =
             switch try answer(request, by: sender, now: now) {
             case .success(let value): AdminReply(id: request.id, value: value)

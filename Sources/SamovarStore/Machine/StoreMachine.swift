@@ -304,11 +304,11 @@ public struct StoreMachine: ~Copyable {
     }
 
     public mutating func exportCopied(through turn: Int) {
-        operators.exportCopied(through: turn)
+        operators.backup.copied(through: turn)
     }
 
     /// - Parameter problem: why there is no backup; nil if there is one.
     public mutating func exportEnded(_ problem: String?) {
-        operators.exportEnded(problem)
+        operators.backup.ended(problem)
     }
 }

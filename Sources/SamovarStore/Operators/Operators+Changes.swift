@@ -28,10 +28,11 @@ extension Operators {
         _ request: AdminRequest, by sender: Sender?, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
         _ out: inout Outlet
     ) throws(StopReason) -> Result<MessagePackValue, AdminRefusal> {
+        let word = ["requeue": "requeued", "drop": "dropped"][request.verb]
         let ids: [EffectID]
         let changes: [Change]
         do throws(AdminRefusal) {
-            ids = ["requeue", "drop"].contains(request.verb) ? try effects(of: request, turns.state) : []
+            ids = word != nil ? try effects(of: request, turns.state) : []
             changes =
                 switch request.verb {
                 case "requeue": try requeue(ids, turns.state)
@@ -54,14 +55,9 @@ extension Operators {
             try carryOut(changes[taken], by: sender, now: now, &scheduler, &turns, &out)
             taken += 1
         }
-        let changed = Array(ids.prefix(taken))
-        switch request.verb {
-        case "requeue": return .success(done(changed, "requeued", request, turns.state.ledger))
-        case "drop": return .success(done(changed, "dropped", request, turns.state.ledger))
-        default:
-            let controls = turns.state.ledger.controls
-            return .success(["paused": controls.shownPaused, "rules": controls.shownRules])
-        }
+        if let word { return .success(done(Array(ids.prefix(taken)), word, request, turns.state.ledger)) }
+        let controls = turns.state.ledger.controls
+        return .success(["paused": controls.shownPaused, "rules": controls.shownRules])
     }
 
     private func isPossible(_ change: Change, _ state: borrowing StoreState) -> Bool {

@@ -8,20 +8,12 @@ import SamovarWire
 /// An asker that heard nothing asks again, under the same number: what was done is not done twice, and is told again.
 struct Operators {
     let settings: StoreSettings
-    private var replies = AdminReplies()
-    private(set) var backup = Backup()
+    /// Those that changed something.
+    var replies = AdminReplies()
+    var backup = Backup()
 
     init(_ settings: StoreSettings) {
         self.settings = settings
-    }
-
-    mutating func exportCopied(through turn: Int) { backup.copied(through: turn) }
-
-    mutating func exportEnded(_ problem: String?) { backup.ended(problem) }
-
-    /// The reply that a request got before, if it changed something.
-    mutating func known(_ request: AdminRequest, by sender: Sender?, now: Timestamp) -> AdminReply? {
-        replies.reply(to: request, by: sender, now: now)
     }
 
     mutating func keep(_ reply: AdminReply, to request: AdminRequest, by sender: Sender?, now: Timestamp) {

@@ -116,10 +116,10 @@ import Testing
         let reply = AdminReply(id: 7, value: ["dropped": []])
         operators.keep(reply, to: request, by: nil, now: at(0))
         operators.keep(AdminReply(id: 8, value: .nil), to: AdminRequest(id: 8, verb: "inspect"), by: nil, now: at(0))
-        #expect(operators.known(request, by: nil, now: at(60)) == reply)
-        #expect(operators.known(AdminRequest(id: 8, verb: "inspect"), by: nil, now: at(0)) == nil, "it changed nothing")
-        #expect(operators.known(AdminRequest(id: 7, verb: "drop"), by: nil, now: at(0)) == nil, "it is another one")
-        #expect(operators.known(request, by: nil, now: at(60.5)) == nil)
+        #expect(operators.replies.reply(to: request, by: nil, now: at(60)) == reply)
+        #expect(operators.replies.reply(to: AdminRequest(id: 8, verb: "inspect"), by: nil, now: at(0)) == nil, "it changed nothing")
+        #expect(operators.replies.reply(to: AdminRequest(id: 7, verb: "drop"), by: nil, now: at(0)) == nil, "it is another one")
+        #expect(operators.replies.reply(to: request, by: nil, now: at(60.5)) == nil)
     }
 
     @Test func `On a full disk only the status is told`() {
