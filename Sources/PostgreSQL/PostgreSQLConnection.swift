@@ -101,8 +101,8 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
         // What comes later wins: the address may say how it wants it, but for its hosts.
         let settings =
             [
-                ("fallback_application_name", "samovar"), ("connect_timeout", "5"), ("keepalives_idle", "5"),
-                ("keepalives_interval", "2"), ("keepalives_count", "3"), ("client_encoding", "UTF8"), ("dbname", address.text),
+                ("fallback_application_name", "samovar"), ("keepalives_idle", "5"), ("keepalives_interval", "2"),
+                ("keepalives_count", "3"), ("client_encoding", "UTF8"), ("dbname", address.text),
             ] + host.map { ($0.key, $0.value) }
         let names = settings.map { strdup($0.0) }
         let values = settings.map { strdup($0.1) }
@@ -115,16 +115,14 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
     /// Runs one statement with parameters, which are `$1`, `$2` and so on.
     public mutating func run(_ sql: String, _ parameters: [PostgreSQLValue]) throws(PostgreSQLError) -> PostgreSQLRows {
         let name = try prepare(sql, parameters.map(\.typeID))
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(parameters.reduce(1) { $0 + $1.byteCount })
+        // Not empty: an empty value needs an address, too; none is NULL.
+        var bytes: [UInt8] = [0]
         var places: [Int] = []
         for parameter in parameters {
             places.append(bytes.count)
             parameter.write(to: &bytes)
         }
-        // An empty value needs an address, too; none is NULL.
-        bytes.append(0)
-        let lengths = parameters.map { CInt($0.byteCount) }
+        let lengths = zip(places, places.dropFirst() + [bytes.count]).map { CInt($1 - $0) }
         let formats = [CInt](repeating: 1, count: parameters.count)
         let isSent = bytes.withUnsafeBytes { buffer in
             let start = buffer.assumingMemoryBound(to: CChar.self).baseAddress

@@ -19,14 +19,6 @@ public enum PostgreSQLValue: Equatable, Sendable {
         }
     }
 
-    var byteCount: Int {
-        switch self {
-        case .integer: 8
-        case .bytes(let bytes), .uuid(let bytes): bytes.count
-        case .text(let text): text.utf8.count
-        }
-    }
-
     func write(to buffer: inout [UInt8]) {
         switch self {
         case .integer(let number): withUnsafeBytes(of: Int64(number).bigEndian) { buffer += $0 }
