@@ -59,7 +59,7 @@ final class OutboxFile {
             bytes += entry.bytes
         }
         try append(bytes, to: descriptor)
-        guard writeThrough(descriptor, .contents) == 0 else { throw failure("cannot be synced") }
+        guard writeThrough(descriptor, contentsOnly: true) == 0 else { throw failure("cannot be synced") }
         bytesSinceCompaction += bytes.count
         if bytesSinceCompaction > Self.compactionBytes { try compact() }
     }
