@@ -175,10 +175,14 @@ struct Outlet {
     /// Counts a message that is no frame of a known peer.
     mutating func drop(_ what: String, from route: Route) {
         droppedFrames += 1
-        // The first of them, and then fewer and fewer: a flood of noise must not become a flood of log lines.
-        if droppedFrames.nonzeroBitCount == 1 {
-            note(.warning, "dropped a message at \(route.listener): \(what) (\(droppedFrames) so far)")
-        }
+        warn(droppedFrames, "dropped a message at \(route.listener): \(what)")
+    }
+
+    /// Warns of the first of a kind, and then of fewer and fewer: a flood of noise must not become a flood of log lines.
+    ///
+    /// - Parameter count: how many there were so far.
+    mutating func warn(_ count: Int, _ text: @autoclosure () -> String, words: String = "so far") {
+        if count.nonzeroBitCount == 1 { note(.warning, "\(text()) (\(count) \(words))") }
     }
 
     /// - Parameter isNoise: false for what a peer may send in good faith, as one does that has missed something.
@@ -209,11 +213,8 @@ struct Outlet {
         guard hello.witness > durable else { return }
         guard let proof = hello.proof, proof == identity.proof(of: hello.witness).code else {
             unprovenWitnesses += 1
-            // Bounded as in `drop`.
-            if unprovenWitnesses.nonzeroBitCount == 1 {
-                let text = "\(what()) says that it has seen turn \(hello.witness), the journal ends at \(durable)"
-                note(.warning, "\(text): it cannot prove that, and is served (\(unprovenWitnesses) so far)")
-            }
+            let words = "turn \(hello.witness), the journal ends at \(durable): it cannot prove that, and is served"
+            warn(unprovenWitnesses, "\(what()) says that it has seen \(words)")
             return
         }
         if identity.isFenced, hello.start > start {
@@ -230,11 +231,7 @@ struct Outlet {
     private mutating func sendsOn(_ hello: Hello, start: Int, what: @autoclosure () -> String, _ route: Route) -> Bool {
         guard hello.start > start else { return false }
         laterStarts += 1
-        // Bounded as in `drop`.
-        if laterStarts.nonzeroBitCount == 1 {
-            let text = "\(what()) knows start \(hello.start), and this is start \(start)"
-            note(.warning, "\(text): it is sent on (\(laterStarts) so far)")
-        }
+        warn(laterStarts, "\(what()) knows start \(hello.start), and this is start \(start): it is sent on")
         refuse(route, "another store has taken over: this is start \(start), and you know start \(hello.start)")
         return true
     }

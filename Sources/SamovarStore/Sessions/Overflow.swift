@@ -28,10 +28,7 @@ struct Overflow {
 
     mutating func sendAway(_ route: Route, now: Timestamp, _ out: inout Outlet) {
         count += 1
-        // Bounded as in `Outlet.drop`.
-        if count.nonzeroBitCount == 1 {
-            out.note(.warning, "\(limit) clients are connected, and no more are taken until some leave (\(count) sent away so far)")
-        }
+        out.warn(count, "\(limit) clients are connected, and no more are taken until some leave", words: "sent away so far")
         let wait = min(max(comebacks.next(1, Self.pace) - now, Self.shortestWait), Self.longestWait)
         if wait < Self.longestWait { comebacks.spend(1, Self.pace, now: now) }
         out.refuse(route, "\(limit) clients are connected, which is the limit of the store", wait: wait)
