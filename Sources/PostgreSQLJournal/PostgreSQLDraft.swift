@@ -13,7 +13,6 @@ final class PostgreSQLDraft: JournalDraft {
     private var server: JournalServer
     private var end: BatchChain
     private let anchor: BatchChain
-    private var snapshots: [Int] = []
 
     init(
         of target: PostgreSQLPlace, from source: any StoredJournal, as identity: DraftIdentity, behind turn: Int?

@@ -83,7 +83,6 @@ package final class JournalBuilder: JournalDraft {
         try snapshots.save(snapshot)
     }
 
-    /// Makes the copy durable and gives it its name.
     package func finish() throws(JournalError) {
         try connection.perform("the copy cannot be ended") { db in try Schema.finishDraft(db) }
         try connection.close()
@@ -101,7 +100,6 @@ package final class JournalBuilder: JournalDraft {
     /// The folder that it is for does that.
     package func install() throws(JournalError) -> String? { nil }
 
-    /// Removes what was built.
     package func discard() throws(JournalError) {
         try connection.close()
         try Self.clear(building)
