@@ -34,6 +34,8 @@ struct EffectScheduler {
     /// When queues were resumed last.
     private var resumed: [Queue: Timestamp] = [:]
     private var watch = QueueWatch()
+    /// Effects whose answers wait for their turn, of workers that have left meanwhile.
+    var answeredByGone: Set<EffectID> = []
 
     /// - Parameters:
     ///   - start: the number of this start.
@@ -405,9 +407,9 @@ struct EffectScheduler {
             guard let waiting = limits.waiting, let expiry = waitingExpiry(effect, in: ledger), expiry <= now else { return nil }
             return "no worker took it within \(waiting)"
         case .total:
-            guard let total = limits.total, let expiry = effect.expiry, expiry <= now, !dispatcher.isAnswered(effect.id) else {
-                return nil
-            }
+            guard let total = limits.total, let expiry = effect.expiry, expiry <= now, !dispatcher.isAnswered(effect.id),
+                !answeredByGone.contains(effect.id)
+            else { return nil }
             return "not done within \(total)"
         }
     }

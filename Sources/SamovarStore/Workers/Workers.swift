@@ -123,6 +123,7 @@ struct Workers {
     ) -> [EffectID] {
         writeLeft(id, now: now, &turns)
         let answered = answered(by: id, scheduler)
+        scheduler.answeredByGone.formUnion(answered)
         let jobs = scheduler.dispatcher.leave(id, as: outcome, answered: answered).filter { !answered.contains($0) }
         connections.forget(id)
         forget(route, now: now, &scheduler, turns, &out)
@@ -298,6 +299,7 @@ struct Workers {
         _ row: JobResults.Row, _ scheduler: inout EffectScheduler, _ turns: borrowing Turns
     ) -> (root: Int, meter: Int)? {
         results += 1
+        if !scheduler.answeredByGone.isEmpty { scheduler.answeredByGone.remove(row.effect) }
         // Not the effect, whose references would be counted, but what nearly all answers need of it.
         let effect = turns.state.ledger.open.withEffect(row.effect) { ($0.root, $0.isOver(under: row.lease)) }
         guard let (root, isOver) = effect, !isOver else { return outdated(row.lease, isHeldUp: turns.outage != nil) }

@@ -172,7 +172,10 @@ import Testing
         #expect(try rig.state().done == tasks.map(\.name))
     }
 
-    @Test func `So it is with the time of all attempts, unless the answer is a failure`() throws {
+    @Test(arguments: [true, false])
+    func `So it is with the time of all attempts, unless the answer is a failure, also if the worker has left`(
+        _ isThere: Bool
+    ) throws {
         var settings = StoreSettings()
         settings.turnsPerRound = 1
         let rig = try Self.rig(settings, slots: 50, credit: 50)
@@ -187,8 +190,9 @@ import Testing
         let answers = [tasks[0].answered("a"), tasks[1].failed(), tasks[2].answered("c")]
         rig.deliver(.result(JobResults(answers), credit: 50), from: worker(1))
         rig.now = rig.now + .seconds(60)
-        rig.deliver(.ping(50), from: worker(1))
+        rig.deliver(isThere ? .ping(50) : .goodbye, from: worker(1))
         rig.round()
+        #expect(rig.machine.scheduler.answeredByGone.isEmpty)
         let done = try rig.state().done
         #expect(done.count == 3 && done.contains("a") && done.contains("c"), "\(done)")
         #expect(done.contains { $0.hasPrefix("b timed out") }, "\(done)")
