@@ -165,6 +165,22 @@ import Testing
         #expect(try tool.ask("/api/v1/status", ["Cookie: \(tool.cookie)"]).text.contains(#""program":"Counter""#))
     }
 
+    @Test func `A port that is taken is told once by up, which goes on without a page`() async throws {
+        let page = try await ServedPage()
+        let data = page.scratch.folder("other")
+        let up = try Child(
+            Executable.tally, ["up", "--web", "--web-port", "\(page.port)", "--data", data], in: page.scratch)
+        try await eventually("it is told: \(up.errors)") {
+            up.errors.contains("the page cannot run; see its message above. The store goes on")
+        }
+        try await eventually("the store serves: \(up.errors)") {
+            try await Child(Executable.tally, ["status", "--data", data], in: page.scratch).wait() == .exited(0)
+        }
+        up.send(SIGTERM)
+        #expect(try await up.wait() == .exited(0), "\(up.errors)")
+        #expect(up.errors.ranges(of: "cannot serve the page on port").count == 1, "\(up.errors)")
+    }
+
     @Test func `It is served beside a store that up starts, and one that dies is served again at its place`() async throws {
         let scratch = try Scratch()
         let port = try Ports.free()

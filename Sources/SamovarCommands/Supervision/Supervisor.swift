@@ -163,7 +163,11 @@ package final class Supervisor: Sendable {
             guard !isEnding(role) else { return }
             // A store that had the folder before waits for whatever has it by now, such as a command that reads a long journal.
             let isInUse = role.isStore && !isFirst && status == .exited(CommandFailure.Code.tryLater.rawValue)
-            if !isInUse, case .exited(let code) = status, Self.finalCodes.contains(code),
+            // A port that is taken stays so. What ends a page later, such as a session that has expired, is mended by another start.
+            let isTaken =
+                role == .page && isFirst && ContinuousClock.now - started < .seconds(10)
+                && status == .exited(CommandFailure.Code.unavailable.rawValue)
+            if !isInUse, case .exited(let code) = status, isTaken || Self.finalCodes.contains(code),
                 let failure = CommandFailure.Code(rawValue: code)
             {
                 switch role {
