@@ -356,6 +356,9 @@ final class StoreProcess: Process {
         case .stop(.drained):
             try stopped()
             return false
+        case .stop(.superseded(let evidence)) where succession != nil:
+            try succession?.superseded(evidence)
+            return false
         case .stop(let reason):
             try world.checker.require(false, .i4, expected: "a store that serves", seen: "it stops: \(reason)")
         }

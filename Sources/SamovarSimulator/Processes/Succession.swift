@@ -244,6 +244,11 @@ final class Succession {
         }
     }
 
+    /// A peer has proved that another store took over, whose epoch the database may have lost since.
+    func superseded(_ evidence: String) throws(Violation) {
+        if database.contents.row.epoch > store.start { try fenced(evidence) } else { try world.lostTail(store, evidence) }
+    }
+
     private func fenced(_ text: String) throws(Violation) {
         world.checker.reference.count(.fenced)
         try world.storeDied(store, "fenced: \(text)")
