@@ -60,6 +60,32 @@ import Testing
         try await store.stop()
     }
 
+    @Test(arguments: [("0x10", 1), ("0 0 0 1x10", 0)])
+    func `Somebody is called if a store is there and takes nothing for two minutes`(_ serving: String, _ alerts: Int) async throws {
+        guard let program = Promtool.program else { return }
+        let scratch = try Scratch()
+        _ = try scratch.write(try file("config/prometheus/alerts.yaml"), to: "alerts.yaml")
+        let annotations = #"{summary: "The store is there and takes no inputs."}"#
+        let alert = "- {exp_labels: {severity: page, instance: shop}, exp_annotations: \(annotations)}"
+        let test = try scratch.write(
+            """
+            rule_files: [alerts.yaml]
+            tests:
+              - interval: 1m
+                input_series:
+                  - {series: 'samovar_phase{instance="shop",phase="serving"}', values: '\(serving)'}
+                  - {series: 'samovar_phase{instance="shop",phase="draining"}', values: '0x10'}
+                  - {series: 'samovar_phase{instance="shop",phase="recovering"}', values: '1x10'}
+                alert_rule_test:
+                  - eval_time: 5m
+                    alertname: SamovarStoreTakesNothing
+                    exp_alerts:
+                      \(alerts == 0 ? "[]" : alert)
+            """, to: "test.yaml")
+        let child = try Child(program, ["test", "rules", test], in: scratch)
+        #expect(try await child.wait() == .exited(0), "\(child.output)\(child.errors)")
+    }
+
     private func file(_ path: String) throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         return try String(contentsOf: root.appending(path: path), encoding: .utf8)
