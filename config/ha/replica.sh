@@ -6,4 +6,4 @@ if [ ! -s "$data/PG_VERSION" ]; then
     pg_basebackup -d "host=/sockets/a user=replica application_name=replica" -D "$data" -X stream -S replica -R
 fi
 chmod 0700 "$data"
-exec postgres -D "$data" -c unix_socket_directories=/sockets/b
+exec postgres -D "$data"
