@@ -108,6 +108,7 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
         var names: [MessagePackValue] = []
         var known: Set<MessagePackValue> = []
         var left = try self.names()
+        var dead = 0
         do {
             while true {
                 let answer = try await admin.ask(verb, all ? ["all": true] : ["effects": .array(left)])
@@ -123,6 +124,7 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
                     // The oldest come first, so these would come again for ever.
                     throw CommandFailure(.tryLater, "effects that were \(what) are dead again; `effects --dead` lists what is left")
                 }
+                if case .int(let count)? = answer["dead"] { dead = Int(count) }
                 if done.isEmpty || (all ? answer["dead"] == .int(0) : left.isEmpty) { break }
             }
         } catch {
@@ -130,6 +132,11 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
             throw error
         }
         if json { return printData(JSONTranscoder.text(of: [.string(what): .array(names)])) }
-        if names.isEmpty { printError("no effect is dead") }
+        if all, requeue, dead > 0 {
+            let what = "of sources that the program does not want any more"
+            printError("\(counted(dead, "effect")) \(what): dead, and only to be dropped")
+        } else if names.isEmpty {
+            printError("no effect is dead")
+        }
     }
 }
