@@ -88,6 +88,10 @@ private func withCopy<Result>(
     } catch AdminError.refused(let reason) {
         throw CommandFailure(.tryLater, reason)
     }
+    guard FileManager.default.fileExists(atPath: copy.path) else {
+        let place = "where this command does not see it, in its own \(copy.path)"
+        throw CommandFailure(.tryLater, "the store has put a copy of its journal \(place): set TMPDIR to a folder that both see")
+    }
     do {
         return try await body(JournalLocation(dataFolder: copy.path))
     } catch let error as StoreError {

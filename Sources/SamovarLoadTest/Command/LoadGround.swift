@@ -82,7 +82,7 @@ struct LoadGround: Sendable {
         let folder = scratch + "/copy"
         _ = try await AdminClient(at: store).export(to: folder)
         guard FileManager.default.fileExists(atPath: folder) else {
-            throw LoadError("the store is on another machine")
+            throw LoadError("the store is on another machine, or sees other files: it has left a copy in its \(folder)")
         }
         return folder
     }
