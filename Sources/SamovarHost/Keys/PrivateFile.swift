@@ -46,7 +46,9 @@ enum PrivateFile {
             throw KeyFileError("\(path) belongs to another user (\(status.st_uid))")
         }
         let mode = UInt32(status.st_mode) & 0o7777
-        guard mode & 0o077 == 0 else {
+        // A credential of systemd is root's, with an access list for the user of the service, which shows as what the group may do.
+        let isCredential = status.st_uid != geteuid() && status.st_gid == 0
+        guard mode & (isCredential ? 0o037 : 0o077) == 0 else {
             throw KeyFileError("\(path) is open to others (mode \(String(mode, radix: 8))): protect it with chmod 600")
         }
     }

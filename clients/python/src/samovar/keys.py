@@ -117,7 +117,9 @@ def _protected_text(path: str | os.PathLike[str]) -> str:
             raise KeyFileError("is no regular file")
         if facts.st_uid not in (os.geteuid(), 0):
             raise KeyFileError("belongs to another user")
-        if facts.st_mode & 0o077:
+        # A credential of systemd is root's, with an access list for the user of the service, which shows as what the group may do.
+        is_credential = facts.st_uid != os.geteuid() and facts.st_gid == 0
+        if facts.st_mode & (0o037 if is_credential else 0o077):
             raise KeyFileError(f"is open to others (mode {stat.S_IMODE(facts.st_mode):04o}): protect it with chmod 600")
         data = os.read(descriptor, _BYTES + 1)
     finally:
