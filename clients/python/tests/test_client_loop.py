@@ -103,6 +103,14 @@ class WaitingTests(unittest.IsolatedAsyncioTestCase):
         for one in (view, postponed):
             self.assertEqual(one.result(), View(3, "new", AWAY))
 
+    async def test_views_that_nobody_waits_for_any_more_are_forgotten(self) -> None:
+        for at_least in range(900, 910):
+            view: asyncio.Future[View] = asyncio.get_running_loop().create_future()
+            self.loop.view(at_least, view, 1)
+            view.cancel()
+            self.loop.forget_view(view)
+        self.assertEqual((self.loop._views, list(self.loop._postponed)), ([], []))
+
     async def test_an_outcome_counts_as_untaken_whose_waiter_is_cancelled_when_it_is_there(self) -> None:
         outbox = mock.Mock(outbox=ClientOutbox(ME))
         self.loop = ClientLoop(machine(outbox.outbox), Routes("ipc:///nowhere", None), "main", outbox)

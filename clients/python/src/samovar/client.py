@@ -195,7 +195,10 @@ class Client:
         number, timeline = turn_of(at_least)
         future: asyncio.Future[View] = asyncio.get_running_loop().create_future()
         self._loop.post(lambda now: self._loop.view(number, future, now, timeline))
-        return await future
+        try:
+            return await future
+        finally:
+            self._loop.post_if_open(lambda _: self._loop.forget_view(future))
 
     async def views(self) -> AsyncIterator[View]:
         """The current view and those that follow, until the client is closed. The newest wins: a slow reader misses some, and

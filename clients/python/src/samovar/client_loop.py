@@ -141,6 +141,11 @@ class ClientLoop:
         self._views.append((at_least, future))
         self._ask(_ViewOf(at_least), now)
 
+    def forget_view(self, future: asyncio.Future[View]) -> None:
+        self._views = [(at_least, other) for at_least, other in self._views if other is not future]
+        wanted = {_ViewOf(at_least) for at_least, _ in self._views}
+        self._postponed = deque(one for one in self._postponed if not isinstance(one, _ViewOf) or one in wanted)
+
     def page(self, request: PageRequest, future: asyncio.Future[tuple[Page, bytes]], now: float) -> None:
         self._pages.setdefault(request, []).append(future)
         self._ask(request, now)
