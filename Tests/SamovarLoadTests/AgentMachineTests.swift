@@ -53,6 +53,15 @@ struct AgentMachineTests {
         }
     }
 
+    @Test func `One that is stopped before its start tells of no time, and none that cannot be`() {
+        var machine = AgentMachine(now: at(0))
+        _ = machine.heard(.plan(share), now: at(0))
+        _ = machine.connected(timeline: "t", now: at(0))
+        _ = machine.heard(.start(in: 300_000), now: at(0))
+        _ = machine.heard(.stop, now: at(0.1))
+        #expect(machine.ticked(isIdle: true, answered: 0, now: at(0.2)) == [.tellProgress(elapsed: 0), .report])
+    }
+
     @Test func `What is never answered is not waited for beyond the drain`() {
         var machine = running()
         _ = machine.ticked(isIdle: false, answered: 0, now: at(2.5))

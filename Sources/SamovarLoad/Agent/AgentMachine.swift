@@ -129,7 +129,8 @@ extension AgentMachine {
             var actions = progress(start, now)
             if answered > before { drain(share, start, answered, now) }
             guard isIdle || answered == before && now >= until else { return actions }
-            actions += [.tellProgress(elapsed: (now - start).microseconds), .report]
+            // It may have been stopped before the start.
+            actions += [.tellProgress(elapsed: max(0, (now - start).microseconds)), .report]
             state = .reporting(until: now + Self.patience)
             return actions
         }
