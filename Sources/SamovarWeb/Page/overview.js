@@ -132,13 +132,15 @@ export function drawOverview(main, status, tools) {
   if (samples.length > 0) drawCharts(tools, tools.place(main, 0, "section", "recent"));
   else tools.setText(tools.place(main, 0, "p", "quiet"), "This store tells no rates.");
   const process = status.process ?? {};
-  const snapshot = status.snapshotTurn > 0 ? `turn ${status.snapshotTurn} of ${status.snapshotTime}` : "none yet";
+  // A store that stands still tells little, and one that has just begun nothing of its process.
+  const told = (value, text) => (value === undefined ? "–" : text(value));
+  const snapshot = told(status.snapshotTurn, (turn) => (turn > 0 ? `turn ${turn} of ${status.snapshotTime}` : "none yet"));
   drawFacts(tools, tools.place(main, 1, "section", "storage"), "Storage", [
     ["durability", String(status.durability ?? "–")],
-    ["journal", process.journalBytes == null ? "in a database" : bytes(process.journalBytes)],
+    ["journal", told(process.journalBytes, (size) => (size === null ? "in a database" : bytes(size)))],
     ["growth", `${bytes(status.rates?.journalBytes)}/s`],
     ["newest snapshot", status.snapshots && status.snapshots !== "on" ? String(status.snapshots) : snapshot],
-    ["trimmed up to", status.trimmedTurn > 0 ? `turn ${status.trimmedTurn}` : "nothing is trimmed"],
+    ["trimmed up to", told(status.trimmedTurn, (turn) => (turn > 0 ? `turn ${turn}` : "nothing is trimmed"))],
     ["free on the disk", bytes(process.freeBytes)],
     ["sessions", String(status.sessions ?? "–")],
   ]);
