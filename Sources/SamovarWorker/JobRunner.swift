@@ -165,7 +165,7 @@ package final class JobRunner: Sendable {
     }
 }
 
-/// A thread for the jobs of a slot, so that a handler may block without starving anything but itself.
+/// A thread for the jobs of a slot, or of several where there are more than threads. A handler may block without starving any other.
 package final class SlotExecutor: TaskExecutor {
     private let queue: DispatchQueue
 

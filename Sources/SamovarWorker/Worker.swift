@@ -14,8 +14,9 @@ public import SamovarCore
 /// }
 /// ```
 ///
-/// A handler runs in a worker process, one call per slot at a time, on a thread where it may block. Its return value and the
-/// end of the effect are one record: both happen, once, or neither. It may be run again after a crash, with the same
+/// A handler runs in a worker process, one call per slot at a time, on a thread where it may block; of more than 64
+/// slots, some share a thread, and a handler that blocks holds up the others there. Its return value and the end of the effect are one
+/// record: both happen, once, or neither. It may be run again after a crash, with the same
 /// `job.key`. What it throws is retried as the effect's `retry` says; `throw Permanent(…)` is not. Cancellation of its task
 /// means that nobody wants the answer any more.
 public struct Worker<P: Program>: Sendable {
@@ -187,7 +188,7 @@ public struct Worker<P: Program>: Sendable {
         }
     }
 
-    /// The same worker, serving a queue with at most so many of its jobs at once in each process. The store enforces it.
+    /// The same worker, serving a queue, as with ``serving(_:)``, with at most so many of its jobs at once in each process. The store enforces it.
     ///
     /// - Parameter slots: 1 to 65,536; what is beyond is taken for the nearest.
     public func slots(_ slots: Int, queue: Queue) -> Worker {
@@ -196,7 +197,8 @@ public struct Worker<P: Program>: Sendable {
         return worker
     }
 
-    /// The same worker, serving these queues, too. What only some machines can do is told by them, with `--can`, and needed by
+    /// The same worker, serving these queues beside those that were named before. One of which none was named serves the default queue, and
+    /// from then on only those that are named: name `.default`, too, if it shall go on with that. What only some machines can do is told by them, with `--can`, and needed by
     /// effects, with `RunOptions.needs`.
     public func serving(_ queues: Queue...) -> Worker {
         var worker = self

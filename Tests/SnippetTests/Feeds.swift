@@ -185,7 +185,7 @@ func addFeed(_ url: String, dataFolder: String) async throws -> String {
     connector.close()
     try await running
     return switch receipt {
-    case .applied(let turn, let dead): "turn \(turn), and \(dead.count) of its effects have failed for good"
+    case .applied(let turn, let dead): "turn \(turn), and \(dead.count) of its effects are dead or were cancelled"
     case .unsettled(let turn, let reason): "turn \(turn), and nobody can tell of its effects: \(reason)"
     case .refused(.alreadyThere, _): "it is there already"
     case .refused(.tooMany(let most), _): "there are \(most) already"

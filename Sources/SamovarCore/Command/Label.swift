@@ -20,7 +20,7 @@ public struct Label: ExpressibleByStringInterpolation, Hashable, Comparable, Cod
         self.text = text
     }
 
-    /// This label in the parent of a program: two children never share one.
+    /// This label in the parent of a program: two children never share one, if their names have no `/`.
     public func under(_ prefix: String) -> Label { Label("\(prefix)/\(text)") }
 
     /// By text.

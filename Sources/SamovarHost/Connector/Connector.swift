@@ -123,7 +123,7 @@ public final class Connector<P: Program>: Service {
 
 /// What became of an input.
 public enum Receipt<P: Program>: Equatable, Sendable {
-    /// Its turn is on disk. After a wait for `settled`, dead effects are listed.
+    /// Its turn is on disk. After a wait for `settled`, effects that are dead or were cancelled are listed.
     case applied(turn: Int, dead: [String])
     /// Its turn is on disk, but nobody can tell whether its effects have ended, which the wait for `settled` was for. Who sends the input
     /// again sends another one.

@@ -97,6 +97,8 @@ extension Connector {
     /// What the program has emitted since a place, and what it will: in order, none twice and none left out.
     ///
     /// The store keeps the newest 65,536 outputs, or 16 MiB of them. It waits for no reader.
+    ///
+    /// - Parameter place: of an output that was heard. One of a turn that is not there yet is misuse, and ends the connector.
     public func outputs(after place: OutputPlace = .start) -> Outputs<P> {
         Outputs(client: client, place: place)
     }

@@ -54,7 +54,7 @@ public final class StoreClient: Service {
 
     /// The end of all effects of a turn.
     public enum Settlement: Sendable, Equatable {
-        /// All are closed; these are dead.
+        /// All are closed; these are dead or were cancelled.
         case settled(dead: [String])
         /// Nobody can tell any more.
         case unknown(String)

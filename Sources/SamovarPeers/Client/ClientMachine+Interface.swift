@@ -37,7 +37,7 @@ extension ClientMachine {
         case answered(Outcome)
         /// Nobody can tell any more whether this input was applied.
         case unknown(sequence: Int, UnknownReason)
-        /// No effect whose root is this turn is open; the dead ones are listed.
+        /// No effect whose root is this turn is open; the dead and cancelled ones are listed.
         case settled(turn: Int, dead: [String])
         /// What a settle request waits for.
         case waiting(turn: Int, on: String)

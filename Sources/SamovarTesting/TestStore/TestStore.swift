@@ -28,7 +28,7 @@ public import Testing
 /// **Exhaustive** by default: each call that may change the state says how, with a closure that gets the state before and makes
 /// of it what is expected. At the end nothing may be left: no open effect, no dead one, no output that was not expected. Call
 /// ``finish(at:)`` at the end; a store that is released without it is finished then. With `exhaustive: false` only what a closure
-/// changes is compared, and leftovers are no matter. Either way, what is expected must be so.
+/// changes is compared, and leftovers are no matter. Either way, what the closure changes must be so.
 ///
 /// What differs is reported part by part, such as `state.sites[2].up: expected true, is nil`, as an issue of the running test. Where
 /// none is running it ends the process, because nobody would hear of it; see ``TestReporter``, also for XCTest.
