@@ -165,7 +165,8 @@ package final class JobRunner: Sendable {
     }
 }
 
-/// A thread for the jobs of a slot, or of several where there are more than threads. A handler may block without starving any other.
+/// A thread for the jobs of a slot, so that a handler may block without starving those of others. Where there are more slots than threads,
+/// several share one, and starve each other.
 package final class SlotExecutor: TaskExecutor {
     private let queue: DispatchQueue
 

@@ -188,7 +188,8 @@ public struct Worker<P: Program>: Sendable {
         }
     }
 
-    /// The same worker, serving a queue, as with ``serving(_:)``, with at most so many of its jobs at once in each process. The store enforces it.
+    /// The same worker, serving a queue, as with ``serving(_:)``, with at most so many of its jobs at once in each process. The store
+    /// enforces it.
     ///
     /// - Parameter slots: 1 to 65,536; what is beyond is taken for the nearest.
     public func slots(_ slots: Int, queue: Queue) -> Worker {
@@ -198,8 +199,8 @@ public struct Worker<P: Program>: Sendable {
     }
 
     /// The same worker, serving these queues beside those that were named before. One of which none was named serves the default queue, and
-    /// from then on only those that are named: name `.default`, too, if it shall go on with that. What only some machines can do is told by them, with `--can`, and needed by
-    /// effects, with `RunOptions.needs`.
+    /// from then on only those that are named: name `.default`, too, if it shall go on with that. What only some machines can do is told by
+    /// them, with `--can`, and needed by effects, with `RunOptions.needs`.
     public func serving(_ queues: Queue...) -> Worker {
         var worker = self
         worker.queues = (worker.queues + queues).inOrderOfAppearance

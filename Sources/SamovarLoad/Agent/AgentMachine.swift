@@ -16,7 +16,8 @@ public import SamovarCore
 /// | dismissed | fails | fails | fails | fails | fails | fails |
 /// | disconnected | fails | fails | fails | fails | fails | finish |
 ///
-/// Limits: the coordinator thanks within 60 s, and begins at most 60 s after its word. While it waits for other agents it may say nothing for ten minutes.
+/// Limits: the coordinator thanks within 60 s, and begins at most 60 s after its word. While it waits for other agents it may say nothing
+/// for ten minutes.
 public struct AgentMachine: ~Copyable {
     public enum Action: Equatable, Sendable {
         case say(AgentMessage)

@@ -17,8 +17,8 @@ public import SamovarCore
 /// | interrupted | finish | finish | stop to all, collecting | the second time: finish |
 /// | ticked | too late: finish | too late: finish | kills; at the end: collecting | too late: finish |
 ///
-/// Limits: as many agents as were asked for; 30 s in which no further client connects; 10 s of silence; ten words of progress and two more a second;
-/// a ledger for each client, and 4 GiB of them.
+/// Limits: as many agents as were asked for; 30 s in which no further client connects; 10 s of silence; ten words
+/// of progress and two more a second; a ledger for each client, and 4 GiB of them.
 public struct CoordinatorMachine: ~Copyable {
     /// The socket's name of an agent.
     public typealias Peer = [UInt8]

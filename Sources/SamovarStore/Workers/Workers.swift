@@ -31,7 +31,8 @@ struct Workers {
     private(set) var lateResults = 0
     /// Answers that were taken one after the other, with nothing else in between.
     var answersInRow = 0
-    /// After so many, one item of something else has its turn: an input and a timer wait for a moment behind a full load, which hardly notices.
+    /// After so many, one item of something else has its turn: an input and a timer wait for a moment behind a full load, which hardly
+    /// notices.
     static let answersInRow = 8
     /// How often that was.
     var interruptions = 0

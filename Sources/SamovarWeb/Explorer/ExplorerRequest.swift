@@ -2,7 +2,8 @@ import MessagePack
 import SamovarText
 import SamovarWire
 
-/// What the page's server asks the explorer, as it was asked itself: one JSON object in one line, `{"path":"/api/v1/turns","query":{"count":"50"}}`.
+/// What the page's server asks the explorer, as it was asked itself: one JSON object in one line,
+/// `{"path":"/api/v1/turns","query":{"count":"50"}}`.
 ///
 /// | path | query |
 /// |---|---|
