@@ -4,22 +4,35 @@ import SamovarWire
 
 /// The jobs that a worker holds: those that wait for a slot, first in, first out, and those that have one.
 ///
-/// A job that is told to stop keeps its slot until its handler has really ended; its answer is not wanted any more. Only jobs with a
-/// slot can be found by their lease: most of the others are never asked for, and there may be thousands of them.
+/// A job that is told to stop keeps its slot until its handler has really ended; its answer is not wanted any more. One whose
+/// handler goes on beyond a patience overstays: its slot may never be free again. Only jobs with a slot can be found by their lease:
+/// most of the others are never asked for, and there may be thousands of them.
 struct HeldJobs: Equatable {
     struct Running: Equatable {
+        enum Phase {
+            case wanted
+            case stopping
+            case overstaying
+        }
+
         let claim: JobClaim
-        let until: Timestamp?
-        var isStopping = false
+        /// When it is out of time; once it was told to stop, when it overstays.
+        var until: Timestamp?
+        var phase = Phase.wanted
 
         var lease: Lease { claim.lease }
+        var isWanted: Bool { phase == .wanted }
     }
+
+    /// How long a handler may go on once it was told to stop.
+    static let patience = Duration.seconds(3)
 
     private let slots: Int
     private var waiting: Deque<JobTask> = []
     /// In the order of their leases, in which nearly all of them start: few enough to be searched by halves, and moved together.
     private var running: [Running] = []
-    /// No running job is overdue before this time.
+    private var overstaying = 0
+    /// No running job is out of time and none overstays before this time.
     private(set) var earliestTimeout: Timestamp?
 
     init(slots: Int) {
@@ -28,10 +41,12 @@ struct HeldJobs: Equatable {
 
     var count: Int { waiting.count + running.count }
     var isEmpty: Bool { waiting.isEmpty && running.isEmpty }
+    /// Every slot has a job that overstays: nothing that waits can be expected to start.
+    var isStuck: Bool { overstaying == slots }
 
     /// Jobs whose answer is still owed.
     var claims: [JobClaim] {
-        waiting.map { JobClaim($0) } + running.filter { !$0.isStopping }.map(\.claim)
+        waiting.map { JobClaim($0) } + running.filter(\.isWanted).map(\.claim)
     }
 
     /// Whether this job has a slot, be it one that was told to stop.
@@ -42,7 +57,7 @@ struct HeldJobs: Equatable {
 
     /// The claim of a job that runs and whose answer is still wanted.
     func running(_ lease: Lease) -> JobClaim? {
-        guard let place = place(of: lease), !running[place].isStopping else { return nil }
+        guard let place = place(of: lease), running[place].isWanted else { return nil }
         return running[place].claim
     }
 
@@ -86,25 +101,44 @@ struct HeldJobs: Equatable {
     mutating func finish(_ lease: Lease) -> JobClaim? {
         guard let place = place(of: lease) else { return nil }
         let job = running.remove(at: place)
-        return job.isStopping ? nil : job.claim
+        if job.phase == .overstaying { overstaying -= 1 }
+        return job.isWanted ? job.claim : nil
     }
 
-    /// Tells the running jobs that have run out of time to stop.
-    mutating func stopOverdue(now: Timestamp) -> [JobClaim] {
-        guard let earliest = earliestTimeout, now >= earliest else { return [] }
-        let overdue = stopRunning { $0.until.map { now >= $0 } ?? false }
-        earliestTimeout = running.lazy.filter { !$0.isStopping }.compactMap(\.until).min()
+    /// Tells the running jobs that have run out of time to stop, and finds those that overstay from now on.
+    mutating func takeOverdue(now: Timestamp) -> (outOfTime: [JobClaim], overstaying: [JobClaim]) {
+        var overdue: (outOfTime: [JobClaim], overstaying: [JobClaim]) = ([], [])
+        guard let earliest = earliestTimeout, now >= earliest else { return overdue }
+        for place in running.indices where running[place].until.map({ now >= $0 }) ?? false {
+            if running[place].isWanted {
+                overdue.outOfTime.append(running[place].claim)
+                stop(place, now)
+            } else {
+                overdue.overstaying.append(running[place].claim)
+                running[place].phase = .overstaying
+                running[place].until = nil
+                overstaying += 1
+            }
+        }
+        earliestTimeout = running.lazy.compactMap(\.until).min()
         return overdue
     }
 
+    private mutating func stop(_ place: Int, _ now: Timestamp) {
+        let until = now + Self.patience
+        running[place].phase = .stopping
+        running[place].until = until
+        earliestTimeout = min(until, earliestTimeout ?? until)
+    }
+
     /// Drops those of these jobs that wait, and tells those that run to stop, which it gives back.
-    mutating func cancel(_ leases: [Lease]) -> [Lease] {
+    mutating func cancel(_ leases: [Lease], now: Timestamp) -> [Lease] {
         var stopped: [Lease] = []
         var others: Set<Lease> = []
         for lease in leases {
-            if let place = place(of: lease), !running[place].isStopping {
+            if let place = place(of: lease), running[place].isWanted {
                 stopped.append(lease)
-                running[place].isStopping = true
+                stop(place, now)
             } else {
                 others.insert(lease)
             }
@@ -120,13 +154,12 @@ struct HeldJobs: Equatable {
     }
 
     /// Tells the running jobs to stop, or those of them that are meant.
-    mutating func stopRunning(_ isMeant: (Running) -> Bool = { _ in true }) -> [JobClaim] {
+    mutating func stopRunning(now: Timestamp, _ isMeant: (Running) -> Bool = { _ in true }) -> [JobClaim] {
         var stopped: [JobClaim] = []
-        for place in running.indices where !running[place].isStopping && isMeant(running[place]) {
+        for place in running.indices where running[place].isWanted && isMeant(running[place]) {
             stopped.append(running[place].claim)
-            running[place].isStopping = true
+            stop(place, now)
         }
-        if claims.isEmpty { earliestTimeout = nil }
         return stopped
     }
 }

@@ -30,9 +30,9 @@ extension WorkerMachine {
     }
 
     /// Stops the jobs of which nothing is lost: another worker goes on from the checkpoint.
-    mutating func giveBackCheckpointed() -> [Action] {
+    mutating func giveBackCheckpointed(_ now: Timestamp) -> [Action] {
         guard !checkpointed.isEmpty else { return [] }
-        let stopped = held.stopRunning { [checkpointed] in checkpointed.contains($0.lease) }
+        let stopped = held.stopRunning(now: now) { [checkpointed] in checkpointed.contains($0.lease) }
         for claim in stopped { outbox.add(claim, .returned) }
         return stopped.map { .cancel($0.lease) }
     }

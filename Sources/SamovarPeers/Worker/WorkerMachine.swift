@@ -11,9 +11,12 @@ public import SamovarWire
 /// the slots and the read-ahead, less the jobs it holds. So an ignored duplicate costs nothing. A task lost on the way shows in
 /// the number of the next, or in PONG; the store would wait for it for ever, so the worker begins anew.
 ///
+/// A worker is stuck while each of its slots has a handler that goes on three seconds after it was told to stop. It grants no
+/// credit, and gives back what it cannot start.
+///
 /// | | working | draining | leaving | stopped |
 /// |---|---|---|---|---|
-/// | TASK | a free slot: start; else it waits | answered `returned` | answered `returned` | – |
+/// | TASK | a free slot: start; stuck: answered `returned`; else it waits | answered `returned` | answered `returned` | – |
 /// | TASK, after others that are missing | begins anew | the same | the same | – |
 /// | PONG that counts tasks which do not come for 3 s | begins anew | the same | the same | – |
 /// | ACKNOWLEDGE | the answer is forgotten | the same; nothing held: goodbye, stop | the same | – |
@@ -23,7 +26,7 @@ public import SamovarWire
 /// | STREAMED | what was streamed is forgotten, there is room for more | the same | the same | – |
 /// | streamed | kept, to be sent at once | the same | the same, if still wanted | – |
 /// | finished | answer kept, the next task starts | answer kept | answer kept | – |
-/// | ticked | out of time: cancel, answered | the same; at a checkpoint: `returned`; at `until` all, leaving | at `until`: goodbye, stop | – |
+/// | ticked | out of time: cancel, answered; stuck: waiting tasks answered `returned` | the same; at a checkpoint: `returned`; at `until` all, leaving | at `until`: goodbye, stop | – |
 /// | drain | DRAIN; waiting tasks, and those with a checkpoint, answered `returned`, draining | – | – | – |
 /// | flush | RESULT with all new answers, or CREDIT | RESULT | RESULT | – |
 /// | refused | all jobs cancelled, stopped | the same | the same | – |
@@ -98,6 +101,7 @@ public struct WorkerMachine: ~Copyable {
 
     /// When `ticked` is to be called at the latest; nil for never.
     public var deadline: Timestamp? {
+        guard state != .stopped else { return nil }
         let own: Timestamp? =
             switch state {
             case .working, .stopped: nil
@@ -122,7 +126,7 @@ extension WorkerMachine {
         switch state {
         case .draining(let until) where now >= until: leave(now, &actions)
         // Those that have come to one since the drain began.
-        case .draining: actions += giveBackCheckpointed()
+        case .draining: actions += giveBackCheckpointed(now)
         case .leaving(let until) where now >= until: stop(now, &actions)
         case .working, .leaving, .stopped: break
         }
@@ -236,8 +240,8 @@ extension WorkerMachine {
         var actions: [Action] = []
         // A task that is given back must not come again: the credit that the store has is worth nothing from now on.
         if connection.isWelcomed { send(.drain, now, &actions) }
-        for claim in held.removeWaiting() { outbox.add(claim, .returned) }
-        actions += giveBackCheckpointed()
+        giveBackWaiting()
+        actions += giveBackCheckpointed(now)
         state = .draining(until: now + settings.drain)
         stopIfDone(now, &actions)
         return actions
@@ -255,7 +259,7 @@ extension WorkerMachine {
         return actions
     }
 
-    private mutating func welcomed(left: Timeline?, _ actions: inout [Action]) {
+    private mutating func welcomed(left: Timeline?, _ now: Timestamp, _ actions: inout [Action]) {
         repetition = nil
         guard let left else { return outbox.rewind() }
         newest = nil
@@ -264,7 +268,7 @@ extension WorkerMachine {
         outbox.forgetAll()
         progress.forgetAll()
         _ = held.removeWaiting()
-        actions += held.stopRunning().map { .cancel($0.lease) }
+        actions += held.stopRunning(now: now).map { .cancel($0.lease) }
     }
 
     private mutating func take(_ frame: Frame, _ now: Timestamp, _ actions: inout [Action]) {
@@ -275,7 +279,7 @@ extension WorkerMachine {
             if !outbox.awaitsAcknowledgement { repetition = nil }
         case .cancel(let leases):
             outbox.forget(leases)
-            actions += held.cancel(leases).map { .cancel($0) }
+            actions += held.cancel(leases, now: now).map { .cancel($0) }
         case .streamed(let marks):
             actions += acknowledged(marks)
             if !outbox.awaitsAcknowledgement { repetition = nil }
@@ -298,8 +302,8 @@ extension WorkerMachine {
             newest = max(newest ?? task.lease, task.lease)
             connection.hasTold(of: task.effect.turn)
             switch state {
-            case .working: held.add(task)
-            case .draining, .leaving, .stopped: outbox.add(JobClaim(task), .returned)
+            case .working where !held.isStuck: held.add(task)
+            case .working, .draining, .leaving, .stopped: outbox.add(JobClaim(task), .returned)
             }
         }
         while let (task, _) = held.startNext(now: { now }) { actions.append(.start(task, in: timeline)) }
@@ -311,10 +315,10 @@ extension WorkerMachine {
         return !held.hasSlot(lease) && !held.isWaiting(lease) && !outbox.holds(lease)
     }
 
-    private mutating func refused(_ error: PeerError, _ actions: inout [Action]) {
+    private mutating func refused(_ error: PeerError, _ now: Timestamp, _ actions: inout [Action]) {
         state = .stopped
         _ = held.removeWaiting()
-        actions += held.stopRunning().map { .cancel($0.lease) }
+        actions += held.stopRunning(now: now).map { .cancel($0.lease) }
         actions += [.disconnect, .refused(error)]
     }
 }
@@ -331,7 +335,7 @@ extension WorkerMachine {
         case .greet: greet(now, &actions)
         case .ping: send(.ping(credit), now, &actions)
         case .note(let text): actions.append(.note(text))
-        case .welcomed(_, let left): welcomed(left: left, &actions)
+        case .welcomed(_, let left): welcomed(left: left, now, &actions)
         case .answer(let frame): send(frame, now, &actions)
         case .deliver(let frame): take(frame, now, &actions)
         case .lost(let reason):
@@ -345,7 +349,7 @@ extension WorkerMachine {
         case .checkKey:
             repetition = nil
             actions += [.disconnect, .checkKey]
-        case .refused(let error): refused(error, &actions)
+        case .refused(let error): refused(error, now, &actions)
         }
     }
 
@@ -371,7 +375,7 @@ extension WorkerMachine {
 
     /// Raises the credit to what there is room for; false if it stays.
     private mutating func raiseCredit() -> Bool {
-        guard state == .working, outbox.bytes < settings.unacknowledgedBytes else { return false }
+        guard state == .working, !held.isStuck, outbox.bytes < settings.unacknowledgedBytes else { return false }
         let room = min(capacity - held.count, settings.unacknowledged - outbox.count)
         guard tasks.taken + room > credit else { return false }
         credit = tasks.taken + room
@@ -379,14 +383,28 @@ extension WorkerMachine {
     }
 
     private mutating func answerOverdue(_ now: Timestamp, _ actions: inout [Action]) {
-        for claim in held.stopOverdue(now: now) {
+        let overdue = held.takeOverdue(now: now)
+        for claim in overdue.outOfTime {
             actions.append(.cancel(claim.lease))
             outbox.add(claim, .failed(.timedOut, "the attempt ran out of time", permanent: false))
         }
+        for claim in overdue.overstaying {
+            let seconds = HeldJobs.patience.components.seconds
+            let handler = "the handler of effect \(claim.effect)"
+            actions.append(.note("\(handler) goes on \(seconds) s after it was told to stop, and keeps its slot"))
+        }
+        if state == .working, held.isStuck, !overdue.overstaying.isEmpty {
+            actions.append(.note("no slot is left: this worker takes no more tasks until a handler ends"))
+            giveBackWaiting()
+        }
+    }
+
+    private mutating func giveBackWaiting() {
+        for claim in held.removeWaiting() { outbox.add(claim, .returned) }
     }
 
     private mutating func leave(_ now: Timestamp, _ actions: inout [Action]) {
-        for claim in held.stopRunning() {
+        for claim in held.stopRunning(now: now) {
             actions.append(.cancel(claim.lease))
             outbox.add(claim, .returned)
         }

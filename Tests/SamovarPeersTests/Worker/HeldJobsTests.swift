@@ -22,9 +22,9 @@ import Testing
         #expect(held.finish(Self.lease(5))?.lease == Self.lease(5))
         #expect(held.finish(Self.lease(5)) == nil && held.finish(Self.lease(4)) == nil)
         #expect(held.claims.map(\.lease) == [1, 3, 7, 9].map(Self.lease))
-        #expect(held.cancel([9, 2, 1].map(Self.lease)) == [9, 1].map(Self.lease))
+        #expect(held.cancel([9, 2, 1].map(Self.lease), now: at(0)) == [9, 1].map(Self.lease))
         #expect(held.running(Self.lease(1)) == nil && held.hasSlot(Self.lease(1)), "it is to stop, and keeps its slot")
-        #expect(held.stopRunning().map(\.lease) == [3, 7].map(Self.lease))
+        #expect(held.stopRunning(now: at(0)).map(\.lease) == [3, 7].map(Self.lease))
         #expect([1, 3, 7, 9].map { held.finish(Self.lease($0)) } == [nil, nil, nil, nil] && held.isEmpty)
     }
 
@@ -54,31 +54,55 @@ import Testing
         return held
     }
 
+    struct Overdue: Equatable {
+        var outOfTime: [Int] = []
+        var overstaying: [Int] = []
+    }
+
+    private static func overdue(_ held: inout HeldJobs, at seconds: Double) -> Overdue {
+        let overdue = held.takeOverdue(now: at(seconds))
+        return Overdue(outOfTime: overdue.outOfTime.map(\.lease.counter), overstaying: overdue.overstaying.map(\.lease.counter))
+    }
+
     @Test func `Each job is stopped at its own time, and the next time is always known`() {
         var held = Self.timed([3, nil, 1, 2])
         #expect(held.earliestTimeout == at(1))
-        #expect(held.stopOverdue(now: at(0.9)) == [] && held.earliestTimeout == at(1))
-        #expect(held.stopOverdue(now: at(1)).map(\.lease) == [Self.lease(3)] && held.earliestTimeout == at(2))
-        #expect(held.stopOverdue(now: at(3)).map(\.lease) == [1, 4].map(Self.lease) && held.earliestTimeout == nil)
-        #expect(held.stopOverdue(now: at(9)) == [])
+        #expect(Self.overdue(&held, at: 0.9) == Overdue() && held.earliestTimeout == at(1))
+        #expect(Self.overdue(&held, at: 1) == Overdue(outOfTime: [3]) && held.earliestTimeout == at(2))
+        #expect(Self.overdue(&held, at: 3) == Overdue(outOfTime: [1, 4]))
         #expect(held.claims.map(\.lease) == [Self.lease(2)] && held.count == 4, "the others keep their slots")
     }
 
     @Test func `A job that was told to stop is not told again, neither by its time nor by a cancellation`() {
         var held = Self.timed([1, 2, 3])
-        #expect(held.cancel([Self.lease(1)]) == [Self.lease(1)])
-        #expect(held.cancel([1, 2].map(Self.lease)) == [Self.lease(2)])
-        #expect(held.stopOverdue(now: at(2)) == [] && held.earliestTimeout == at(3))
-        #expect(held.stopRunning { $0.lease != Self.lease(3) } == [] && held.earliestTimeout == at(3))
-        #expect(held.stopRunning().map(\.lease) == [Self.lease(3)] && held.earliestTimeout == nil)
-        #expect(held.stopOverdue(now: at(9)) == [])
+        #expect(held.cancel([Self.lease(1)], now: at(0.5)) == [Self.lease(1)])
+        #expect(held.cancel([1, 2].map(Self.lease), now: at(0.5)) == [Self.lease(2)])
+        #expect(Self.overdue(&held, at: 2) == Overdue() && held.earliestTimeout == at(3))
+        #expect(held.stopRunning(now: at(2)) { $0.lease != Self.lease(3) } == [] && held.earliestTimeout == at(3))
+        #expect(held.stopRunning(now: at(2)).map(\.lease) == [Self.lease(3)])
+        #expect(Self.overdue(&held, at: 3) == Overdue())
+    }
+
+    @Test func `One that goes on after it was told to stop overstays once, and all of them make it stuck until one has ended`() {
+        var held = Self.timed([1, nil, nil])
+        #expect(held.cancel([2, 3].map(Self.lease), now: at(0)).count == 2)
+        #expect(held.finish(Self.lease(2)) == nil, "it ends in time")
+        held.add(WorkerMachineTests.task(4))
+        #expect(held.startNext { at(0) }?.task.lease == Self.lease(4))
+        #expect(Self.overdue(&held, at: 1) == Overdue(outOfTime: [1]) && held.earliestTimeout == at(3))
+        #expect(Self.overdue(&held, at: 3) == Overdue(overstaying: [3]) && held.earliestTimeout == at(4))
+        #expect(held.cancel([Self.lease(4)], now: at(3)) == [Self.lease(4)])
+        #expect(Self.overdue(&held, at: 4) == Overdue(overstaying: [1]) && !held.isStuck)
+        #expect(Self.overdue(&held, at: 6) == Overdue(overstaying: [4]) && held.isStuck && held.earliestTimeout == nil)
+        #expect(Self.overdue(&held, at: 60) == Overdue())
+        #expect(held.finish(Self.lease(3)) == nil && !held.isStuck && held.count == 2)
     }
 
     @Test func `Only what is meant stops, and the time of the others stays`() {
         var held = Self.timed([1, 2])
-        #expect(held.stopRunning { $0.lease == Self.lease(1) }.map(\.lease) == [Self.lease(1)])
+        #expect(held.stopRunning(now: at(0)) { $0.lease == Self.lease(1) }.map(\.lease) == [Self.lease(1)])
         #expect(held.claims.map(\.lease) == [Self.lease(2)])
-        #expect(held.stopOverdue(now: at(2)).map(\.lease) == [Self.lease(2)])
+        #expect(Self.overdue(&held, at: 2) == Overdue(outOfTime: [2]))
     }
 
     @Test func `Tasks wait for slots in their order, and a cancelled one does not get any`() {
@@ -87,7 +111,7 @@ import Testing
         #expect([Self.start(&held), Self.start(&held)] == [Self.lease(4), nil])
         #expect(held.count == 4 && held.isWaiting(Self.lease(9)) && !held.isWaiting(Self.lease(4)) && !held.hasSlot(Self.lease(9)))
         #expect(held.claims.map(\.lease) == [2, 9, 3, 4].map(Self.lease))
-        #expect(held.cancel([9, 7].map(Self.lease)) == [] && held.count == 3)
+        #expect(held.cancel([9, 7].map(Self.lease), now: at(0)) == [] && held.count == 3)
         #expect(held.finish(Self.lease(2)) == nil, "it has no slot")
         #expect(held.finish(Self.lease(4))?.lease == Self.lease(4) && !held.isEmpty)
         #expect(Self.start(&held) == Self.lease(2))

@@ -489,6 +489,44 @@ import Testing
         #expect(ended == [.start(Self.task(2), in: home)])
     }
 
+    @Test func `A worker whose handlers all go on after a cancellation says so, gives back what waits and takes no more`() {
+        var machine = Self.welcomed(slots: 1, readAhead: 2)
+        _ = machine.received(Self.tasks([1, 2], number: 2), now: at(0))
+        _ = machine.received(Envelope(.cancel([Self.lease(1)]), timeline: home), now: at(0))
+        _ = machine.ticked(now: at(2.9))
+        let waits = machine.flush(now: at(2.9))
+        let told = machine.ticked(now: at(3)).filter { if case .note = $0 { true } else { false } }
+        let givenBack = machine.flush(now: at(3))
+        let late = machine.received(Self.tasks([3], number: 3), now: at(3))
+        let refused = machine.flush(now: at(3))
+        let ended = machine.finished(Self.lease(1), .done([]), now: at(3))
+        let freed = machine.flush(now: at(3))
+        let next = machine.received(Self.tasks([4], number: 4), now: at(3))
+        #expect(waits == [])
+        #expect(
+            told == [
+                .note("the handler of effect 1/0 goes on 3 s after it was told to stop, and keeps its slot"),
+                .note("no slot is left: this worker takes no more tasks until a handler ends"),
+            ])
+        #expect(givenBack == [Self.results([Self.result(2, .returned)], credit: 3)])
+        #expect(late == [] && refused == [Self.results([Self.result(3, .returned)], credit: 3)])
+        #expect(ended == [] && freed == [Self.send(.credit(6))])
+        #expect(next == [.start(Self.task(4), in: home)])
+    }
+
+    @Test func `Of two slots one that is not given back leaves the worker the other`() {
+        var machine = Self.welcomed(slots: 2, readAhead: 0)
+        _ = machine.received(Self.tasks([1, 2], number: 2), now: at(0))
+        _ = machine.received(Envelope(.cancel([Self.lease(1)]), timeline: home), now: at(0))
+        _ = machine.ticked(now: at(3))
+        _ = machine.flush(now: at(3))
+        _ = machine.finished(Self.lease(2), .done([]), now: at(3))
+        let flushed = machine.flush(now: at(3))
+        let next = machine.received(Self.tasks([3], number: 3), now: at(3))
+        #expect(flushed == [Self.results([Self.result(2, .done([]))], credit: 3)])
+        #expect(next == [.start(Self.task(3), in: home)])
+    }
+
     @Test func `Each job has its own time`() {
         var machine = Self.welcomed(slots: 2, readAhead: 0)
         let tasks = [Self.task(1, timeout: .seconds(3)), Self.task(2, timeout: .milliseconds(500))]
@@ -677,9 +715,10 @@ import Testing
         let error = PeerError(.schema, "another program")
         let refused = machine.received(Envelope(.error(error), timeline: home), now: at(0))
         let state = machine.state
+        let deadline = machine.deadline
         let after = machine.ticked(now: at(100))
         #expect(refused == [.cancel(Self.lease(1)), .disconnect, .refused(error)])
-        #expect(state == .stopped)
+        #expect(state == .stopped && deadline == nil)
         #expect(after == [])
     }
 

@@ -213,6 +213,27 @@ class AnswerTests(unittest.TestCase):
         self.assertEqual(worker.received(envelope(rx.Cancel([lease(1)])), 0), [act.Stopping(lease(1))])
         self.assertEqual(worker.finished(lease(1), DONE, 0), [act.Start(task(2), HOME)])
 
+    def test_a_worker_whose_handlers_all_go_on_says_so_gives_back_what_waits_and_takes_no_more(self) -> None:
+        worker = welcomed(slots=1, read_ahead=2)
+        worker.received(tasks(1, 2, number=2), 0)
+        worker.received(envelope(rx.Cancel([lease(1)])), 0)
+        worker.ticked(2.9)
+        self.assertEqual(worker.flush(2.9), [])
+        told = [action.text for action in worker.ticked(3) if isinstance(action, act.Note)]
+        self.assertEqual(
+            told,
+            [
+                "the handler of effect 1/0 goes on 3 s after it was told to stop, and keeps its slot",
+                "no slot is left: this worker takes no more tasks until a handler ends",
+            ],
+        )
+        self.assertEqual(worker.flush(3), [results(3, (2, Returned()))])
+        self.assertEqual(worker.received(tasks(3, number=3), 3), [])
+        self.assertEqual(worker.flush(3), [results(3, (3, Returned()))])
+        self.assertEqual(worker.finished(lease(1), DONE, 3), [])
+        self.assertEqual(worker.flush(3), [sent(Frame(Kind.CREDIT, 6))])
+        self.assertEqual(worker.received(tasks(4, number=4), 3), [act.Start(task(4), HOME)])
+
     def test_a_job_out_of_time_is_stopped_and_answered_at_once(self) -> None:
         worker = welcomed()
         worker.received(tasks(1, number=1, timeout=0.5), 0)

@@ -11,33 +11,54 @@ from .frame import Claim, Lease
 from .received import Task
 
 
+#: How long a handler may go on once it was told to stop, in seconds.
+PATIENCE = 3.0
+
+
+class _Phase(Enum):
+    WANTED = 1
+    STOPPING = 2
+    OVERSTAYING = 3
+
+
 @dataclass(slots=True)
 class _Running:
     claim: Claim
+    #: When it is out of time; once it was told to stop, when it overstays.
     until: float | None
-    is_stopping: bool = False
+    phase: _Phase = _Phase.WANTED
+
+    @property
+    def is_wanted(self) -> bool:
+        return self.phase == _Phase.WANTED
 
 
 class HeldJobs:
     """Those that wait for a slot, first in, first out, and those that have one.
 
-    A job that is told to stop keeps its slot until its handler has really ended; its answer is not wanted any more.
+    A job that is told to stop keeps its slot until its handler has really ended; its answer is not wanted any more. One whose
+    handler goes on beyond a patience overstays: its slot may never be free again.
     """
 
     def __init__(self, slots: int) -> None:
         self._slots = slots
         self._waiting: deque[Task] = deque()
         self._running: dict[Lease, _Running] = {}
-        #: No running job is overdue before this time.
+        #: No running job is out of time and none overstays before this time.
         self.earliest_timeout: float | None = None
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._running)
 
     @property
+    def is_stuck(self) -> bool:
+        """Every slot has a job that overstays: nothing that waits can be expected to start."""
+        return sum(job.phase == _Phase.OVERSTAYING for job in self._running.values()) == self._slots
+
+    @property
     def claims(self) -> list[Claim]:
         """Jobs whose answer is still owed."""
-        running = [job.claim for job in self._running.values() if not job.is_stopping]
+        running = [job.claim for job in self._running.values() if job.is_wanted]
         return [task.claim for task in self._waiting] + running
 
     def __contains__(self, lease: Lease) -> bool:
@@ -46,7 +67,7 @@ class HeldJobs:
     def running(self, lease: Lease) -> Claim | None:
         """The claim of a job that runs and whose answer is still wanted."""
         job = self._running.get(lease)
-        return None if job is None or job.is_stopping else job.claim
+        return job.claim if job is not None and job.is_wanted else None
 
     def add(self, task: Task) -> None:
         self._waiting.append(task)
@@ -70,23 +91,29 @@ class HeldJobs:
     def finish(self, lease: Lease) -> Claim | None:
         """A handler ended. Its claim, if its answer is still wanted."""
         job = self._running.pop(lease, None)
-        return None if job is None or job.is_stopping else job.claim
+        return job.claim if job is not None and job.is_wanted else None
 
-    def stop_overdue(self, now: float) -> list[Claim]:
-        """Tells the running jobs that have run out of time to stop."""
+    def take_overdue(self, now: float) -> tuple[list[Claim], list[Claim]]:
+        """Tells the running jobs that have run out of time to stop, and finds those that overstay from now on."""
         if self.earliest_timeout is None or now < self.earliest_timeout:
-            return []
-        stopped = self.stop_running(lambda job: job.until is not None and now >= job.until)
+            return [], []
+
+        def is_overdue(job: _Running) -> bool:
+            return job.until is not None and now >= job.until
+
+        overstaying = [job for job in self._running.values() if not job.is_wanted and is_overdue(job)]
+        for job in overstaying:
+            job.phase, job.until = _Phase.OVERSTAYING, None
+        stopped = self.stop_running(now, is_overdue)
         self.earliest_timeout = None
         for job in self._running.values():
-            if not job.is_stopping:
-                self._note_timeout(job.until)
-        return stopped
+            self._note_timeout(job.until)
+        return stopped, [job.claim for job in overstaying]
 
-    def cancel(self, leases: Container[Lease]) -> list[Claim]:
+    def cancel(self, leases: Container[Lease], now: float) -> list[Claim]:
         """Drops those of these jobs that wait, and tells those that run to stop, which it gives back."""
         self._waiting = deque(task for task in self._waiting if task.lease not in leases)
-        return self.stop_running(lambda job: job.claim.lease in leases)
+        return self.stop_running(now, lambda job: job.claim.lease in leases)
 
     def remove_waiting(self) -> list[Claim]:
         """Drops every job that waits for a slot."""
@@ -94,11 +121,12 @@ class HeldJobs:
         self._waiting.clear()
         return claims
 
-    def stop_running(self, is_meant: Callable[[_Running], bool] = lambda _: True) -> list[Claim]:
+    def stop_running(self, now: float, is_meant: Callable[[_Running], bool] = lambda _: True) -> list[Claim]:
         """Tells the running jobs to stop, or those of them that are meant."""
-        stopped = [job for job in self._running.values() if not job.is_stopping and is_meant(job)]
+        stopped = [job for job in self._running.values() if job.is_wanted and is_meant(job)]
         for job in stopped:
-            job.is_stopping = True
+            job.phase, job.until = _Phase.STOPPING, now + PATIENCE
+            self._note_timeout(job.until)
         return [job.claim for job in stopped]
 
     def _note_timeout(self, until: float | None) -> None:

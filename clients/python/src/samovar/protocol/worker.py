@@ -5,9 +5,12 @@ beside it. HELLO lists all that the worker holds; nothing else needs to survive 
 
 The credit is absolute: the number of tasks, counted from HELLO, that the worker has room for.
 
+A worker is stuck while each of its slots has a handler that goes on three seconds after it was told to stop. It grants no
+credit, and gives back what it cannot start.
+
 |  | working | draining | leaving | stopped |
 |---|---|---|---|---|
-| TASK | a free slot: start; else it waits | answered `returned` | answered `returned` | – |
+| TASK | a free slot: start; stuck: answered `returned`; else it waits | answered `returned` | answered `returned` | – |
 | TASK, after others that are missing | begins anew | the same | the same | – |
 | PONG that counts tasks which do not come for 3 s | begins anew | the same | the same | – |
 | ACKNOWLEDGE | the answer is forgotten | the same; nothing held: goodbye, stop | the same | – |
@@ -17,7 +20,7 @@ The credit is absolute: the number of tasks, counted from HELLO, that the worker
 | STREAMED | what was streamed is forgotten, there is room for more | the same | the same | – |
 | streamed | kept, to be sent at once | the same | the same, if still wanted | – |
 | finished | answer kept, the next task starts | answer kept | answer kept | – |
-| ticked | out of time: cancel, answered | the same; at a checkpoint: `returned`; at `until` all, leaving | at `until`: goodbye, stop | – |
+| ticked | out of time: cancel, answered; stuck: waiting tasks answered `returned` | the same; at a checkpoint: `returned`; at `until` all, leaving | at `until`: goodbye, stop | – |
 | drain | DRAIN; waiting tasks, and those with a checkpoint, answered `returned`, draining | – | – | – |
 | flush | RESULT with all new answers, or CREDIT | RESULT | RESULT | – |
 | refused | all jobs cancelled, stopped | the same | the same | – |
@@ -39,7 +42,7 @@ from . import received as rx
 from .actions import WorkerAction
 from .answers import Answer, Failed, Outbox, Returned, Streaming, allowed
 from .frame import Claim, Frame, Kind, Lease, Offer, Schema
-from .jobs import HeldJobs, ProgressBox, TaskCount, Verdict
+from .jobs import PATIENCE, HeldJobs, ProgressBox, TaskCount, Verdict
 from .text import bounded
 
 
@@ -140,7 +143,7 @@ class WorkerMachine:
             self._leave(now, actions)
         elif self.state == State.DRAINING:
             # Those that have come to a checkpoint since the drain began.
-            self._give_back_checkpointed(actions)
+            self._give_back_checkpointed(now, actions)
         elif self.state == State.LEAVING and now >= self._until:
             self._stop(now, actions)
         if self.state == State.STOPPED:
@@ -216,9 +219,8 @@ class WorkerMachine:
         # A task that is given back must not come again: the credit that the store has is worth nothing from now on.
         if self.connection.is_welcomed:
             self._send(Frame(Kind.DRAIN), now, actions)
-        for claim in self._held.remove_waiting():
-            self._outbox.add(claim, Returned())
-        self._give_back_checkpointed(actions)
+        self._give_back_waiting()
+        self._give_back_checkpointed(now, actions)
         self.state = State.DRAINING
         self._until = now + self._settings.drain
         self._stop_if_done(now, actions)
@@ -233,7 +235,7 @@ class WorkerMachine:
 
     # Frames of the store
 
-    def _welcomed(self, left: bytes | None, actions: list[WorkerAction]) -> None:
+    def _welcomed(self, left: bytes | None, now: float, actions: list[WorkerAction]) -> None:
         self._repetition = None
         if left is None:
             return self._outbox.rewind()
@@ -243,7 +245,7 @@ class WorkerMachine:
         self._outbox = Outbox(self._settings.frame_bytes)
         self._progress.forget_all()
         self._held.remove_waiting()
-        self._stop_all(actions)
+        self._stop_all(now, actions)
 
     def _is_running(self, lease: Lease) -> bool:
         return self._held.running(lease) is not None
@@ -257,7 +259,7 @@ class WorkerMachine:
                 self._end_repetition()
             case rx.Cancel(leases):
                 self._outbox.forget(leases)
-                actions += [act.Stopping(claim.lease) for claim in self._held.cancel(set(leases))]
+                actions += [act.Stopping(claim.lease) for claim in self._held.cancel(set(leases), now)]
             case rx.Streamed(marks):
                 for mark in marks:
                     self._outbox.forget_streamed(mark)
@@ -283,7 +285,7 @@ class WorkerMachine:
                 continue
             self._newest = task.lease if self._newest is None else max(self._newest, task.lease)
             self.connection.has_told(task.claim.turn)
-            if self.state == State.WORKING:
+            if self.state == State.WORKING and not self._held.is_stuck:
                 self._held.add(task)
             else:
                 self._outbox.add(task.claim, Returned())
@@ -295,10 +297,10 @@ class WorkerMachine:
         """
         return self._newest is None or lease > self._newest or not (lease in self._held or lease in self._outbox)
 
-    def _refused(self, error: rx.Error, actions: list[WorkerAction]) -> None:
+    def _refused(self, error: rx.Error, now: float, actions: list[WorkerAction]) -> None:
         self.state = State.STOPPED
         self._held.remove_waiting()
-        self._stop_all(actions)
+        self._stop_all(now, actions)
         actions += [act.Disconnect(), act.Refused(error)]
 
     # Decisions
@@ -316,7 +318,7 @@ class WorkerMachine:
                 actions.append(event)
             case conn.Welcomed(welcome, left):
                 actions.append(act.Connected(welcome.head, self.timeline))
-                self._welcomed(left, actions)
+                self._welcomed(left, now, actions)
             case conn.Answer(frame):
                 self._send(frame, now, actions)
             case conn.Deliver(content):
@@ -330,7 +332,7 @@ class WorkerMachine:
                 self._repetition = None
                 actions += (act.Disconnect(), act.CheckKey())
             case act.Refused(error):
-                self._refused(error, actions)
+                self._refused(error, now, actions)
 
     def _greet(self, now: float, actions: list[WorkerAction]) -> None:
         self._tasks = TaskCount()
@@ -349,7 +351,7 @@ class WorkerMachine:
 
     def _raise_credit(self) -> bool:
         """Raises the credit to what there is room for; False if it stays."""
-        if self.state != State.WORKING or self._outbox.bytes >= self._settings.unacknowledged_bytes:
+        if self.state != State.WORKING or self._held.is_stuck or self._outbox.bytes >= self._settings.unacknowledged_bytes:
             return False
         room = min(self._capacity - len(self._held), self._settings.unacknowledged - self._outbox.count)
         if self._tasks.taken + room <= self._credit:
@@ -362,24 +364,35 @@ class WorkerMachine:
             actions.append(act.Start(task, self.timeline))
 
     def _answer_overdue(self, now: float, actions: list[WorkerAction]) -> None:
-        for claim in self._held.stop_overdue(now):
+        stopped, overstaying = self._held.take_overdue(now)
+        for claim in stopped:
             actions.append(act.Stopping(claim.lease))
             self._outbox.add(claim, Failed("timedOut", "the attempt ran out of time"))
+        for claim in overstaying:
+            handler = f"the handler of effect {claim.turn}/{claim.ordinal}"
+            actions.append(act.Note(f"{handler} goes on {PATIENCE:.0f} s after it was told to stop, and keeps its slot", True))
+        if overstaying and self._held.is_stuck and self.state == State.WORKING:
+            actions.append(act.Note("no slot is left: this worker takes no more tasks until a handler ends", True))
+            self._give_back_waiting()
 
-    def _stop_all(self, actions: list[WorkerAction]) -> None:
-        actions += [act.Stopping(claim.lease) for claim in self._held.stop_running()]
+    def _give_back_waiting(self) -> None:
+        for claim in self._held.remove_waiting():
+            self._outbox.add(claim, Returned())
+
+    def _stop_all(self, now: float, actions: list[WorkerAction]) -> None:
+        actions += [act.Stopping(claim.lease) for claim in self._held.stop_running(now)]
 
     def _give_back(self, stopped: list[Claim], actions: list[WorkerAction]) -> None:
         for claim in stopped:
             actions.append(act.Stopping(claim.lease))
             self._outbox.add(claim, Returned())
 
-    def _give_back_checkpointed(self, actions: list[WorkerAction]) -> None:
+    def _give_back_checkpointed(self, now: float, actions: list[WorkerAction]) -> None:
         """Of these nothing is lost: another worker goes on from the checkpoint."""
-        self._give_back(self._held.stop_running(lambda job: job.claim.lease in self._checkpointed), actions)
+        self._give_back(self._held.stop_running(now, lambda job: job.claim.lease in self._checkpointed), actions)
 
     def _leave(self, now: float, actions: list[WorkerAction]) -> None:
-        self._give_back(self._held.stop_running(), actions)
+        self._give_back(self._held.stop_running(now), actions)
         self.state = State.LEAVING
         self._until = now + self._settings.farewell
 
