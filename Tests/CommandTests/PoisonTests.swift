@@ -46,6 +46,7 @@ import Testing
         #expect(try await store.run("send", #"{"work":{"name":"before"}}"#, "--wait", "settled").end == .exited(0))
         let bad = try await store.run("send", "answerTrap", "--wait", "settled")
         #expect(bad.end == .exited(70), "\(bad.errors)")
+        #expect(bad.errors.contains("not all of its effects were done: effect "), "\(bad.errors)")
         #expect(bad.errors.contains("could not be handled after 1 attempt: quarantined: the store ended 3 times"), "\(bad.errors)")
         #expect(try await store.run("send", #"{"work":{"name":"after"}}"#, "--wait", "settled").end == .exited(0))
         #expect(try await store.run("view").output.contains(#""done":["before","after"]"#))
