@@ -6,10 +6,10 @@ import Testing
 @Suite struct SimulationTests {
     /// The digests of the worlds of seeds 1, 2, 3 and so on: every event at its time, and every byte on the wire.
     static let courses: [UInt64] = [
-        0x8881721410ea6e4b, 0xa6ea385321065bc3, 0x7ded165f75b3f95d, 0x4f554eb531781ee5, 0xb380b279d0c39954,
-        0x02a042717d3fb3af, 0x881df5bd2dc76706, 0x38497a4c79d700d4, 0x90e83a30327fcf34, 0x138194a9b35a45a7,
-        0x7ac79060244b2552, 0xa7e3c6098b2edf0b, 0x06981d724880b680, 0x1b1774ce75ac61c5, 0x41fd3a32ffacdf71,
-        0x132bcf455a8e7bae, 0x4185fe935eb8c024, 0x1d144cafa440cb28, 0xab6e8e8b492b9e0f, 0xa13833eee5cf538e,
+        0x8881721410ea6e4b, 0x3d0692f0a474a00a, 0xa456821fce0c3e9d, 0x4f554eb531781ee5, 0x229255d09da457bb,
+        0x02a042717d3fb3af, 0x75c980c6406432ab, 0x38497a4c79d700d4, 0x90e83a30327fcf34, 0x138194a9b35a45a7,
+        0x889b151baa602623, 0xa7e3c6098b2edf0b, 0x06981d724880b680, 0x1b1774ce75ac61c5, 0x41fd3a32ffacdf71,
+        0x132bcf455a8e7bae, 0x2f04af06572f548b, 0x8ca78129d94c90ab, 0xab6e8e8b492b9e0f, 0xa13833eee5cf538e,
     ]
 
     /// No promise is about the course. It holds changes that are to change nothing to their word; after one that is to, record it anew.
@@ -22,7 +22,8 @@ import Testing
         #expect(result.digest == course, "seed \(seed) takes another course: 0x\(digest); if that is meant, record it in `courses`")
     }
 
-    /// Worlds in which something happens that few others have, and in which the checker has once found a fault.
+    /// Worlds in which the checker has once found a fault, by something that few others have. A change that moves the courses of
+    /// worlds may take it out of them.
     static let rare: [(seed: UInt64, story: String)] = [
         (35_705, "what a job has streamed is taken when its worker has gone and another runs it, and word of it waits for a tick"),
         (26_086_410_887, "a key loses its role and its store stops in the same round: clients are told why"),

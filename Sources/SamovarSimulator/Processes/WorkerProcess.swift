@@ -11,7 +11,10 @@ final class Running {
     let execution: Execution
     /// What it streams before its end; nil if it does not.
     var streamPlan: StreamPlan?
-    var isStopping = false
+    var stoppedAt: Instant?
+    var isStopping: Bool { stoppedAt != nil }
+    /// It overlooks that it is told to stop, and ends by itself, or long after.
+    var isStubborn: Bool { task.token % 16 == 0 }
 
     init(task: JobTask, in timeline: Timeline, execution: Execution, streamPlan: StreamPlan?) {
         self.task = task
@@ -127,6 +130,7 @@ final class WorkerProcess: Process {
         if port.takeBroke() { actions += machine?.disconnected(now: now) ?? [] }
         actions += machine?.ticked(now: now) ?? []
         actions += machine?.flush(now: now) ?? []
+        try requireNothingWaitsForStubborn()
         for action in actions {
             guard isUp else { return }
             guard world.survives(self) else { return }
@@ -135,6 +139,14 @@ final class WorkerProcess: Process {
         guard isUp else { return }
         if mayHaveMore { wake(at: world.now) }
         if let deadline = machine?.deadline { wake(at: clock.instant(of: deadline, after: world.now)) }
+    }
+
+    private func requireNothingWaitsForStubborn() throws(Violation) {
+        let isStuck =
+            running.count == slots && running.values.allSatisfy { $0.stoppedAt.map { world.now - $0 > 5 * seconds } ?? false }
+        try world.checker.require(
+            !isStuck || machine?.jobs ?? slots <= slots, .i10, expected: "no job to wait for handlers that do not stop",
+            seen: "\(machine?.jobs ?? 0) in \(name)")
     }
 
     private func stream(_ job: Running, _ index: Int, _ drop: Assignment.Drop) {
@@ -220,12 +232,13 @@ final class WorkerProcess: Process {
         world.plan(for: self, at: world.now + job.execution.duration) { [self] in jobEnded(job) }
     }
 
-    /// A handler that is told to stop ends when it notices.
+    /// A handler that is told to stop ends when it notices, if it does.
     private func stop(_ lease: Lease) {
         guard let job = running[lease], !job.isStopping else { return }
-        job.isStopping = true
+        job.stoppedAt = world.now
         assignment(of: job)?.isRunning = false
-        world.plan(for: self, at: world.now + random.about(20 * milliseconds)) { [self] in jobEnded(job) }
+        let pause = random.about(20 * milliseconds)
+        world.plan(for: self, at: world.now + (job.isStubborn ? 8 * seconds : pause)) { [self] in jobEnded(job) }
     }
 
     // MARK: Strangers
