@@ -124,8 +124,8 @@ extension StoreClient.ViewEvent {
         let view = StoreClient.View(timeline: .zero, turn: 7, bytes: [0xc0])
         var events = client.views().makeAsyncIterator()
         let told: [StoreClient.ViewEvent] = [.view(view)] + Array(repeating: .idle(turn: 7), count: 20) + [.stale]
-        for case .watch(let watcher) in client.mailbox.takeAll() {
-            for event in told { #expect(watcher.tell(event, newest: view)) }
+        for case .watch(_, let watcher) in client.mailbox.takeAll() {
+            for event in told { watcher.tell(event, newest: view) }
             watcher.finish()
         }
         let first = await events.next()
@@ -220,11 +220,14 @@ extension StoreClient.ViewEvent {
                 for watcher in watchers { group.addTask { await watcher.follow(client, until: \.isView) } }
             }
         }
+        var wasWatched = false
         try await eventually("both have seen a view") {
             store.turn += 1
             try store.work()
-            return store.isWatched && watchers.allSatisfy { $0.events.contains(where: \.isView) }
+            wasWatched = wasWatched || store.isWatched
+            return watchers.allSatisfy { $0.events.contains(where: \.isView) }
         }
+        #expect(wasWatched)
         await watching.value
         try await eventually("there is no subscription") {
             store.turn += 1
@@ -243,6 +246,64 @@ extension StoreClient.ViewEvent {
         client.close()
         try await run.value
         await watch.value
+    }
+
+    @Test func `Who leaves while nothing is heard of the store is forgotten, and then there is no subscription`() async throws {
+        let client = try StoreClient(at: try access(), logger: logger)
+        let run = Task { try await client.run() }
+        defer { client.close() }
+        let watcher = Watcher()
+        let watching = Task { await watcher.follow(client, until: { $0 == .stale }) }
+        try await eventually("the view is shown") {
+            try store.work()
+            return watcher.events.contains(where: \.isView)
+        }
+        try await eventually("it may be old") {
+            try store.work(publishes: false)
+            return watcher.events.last == .stale
+        }
+        await watching.value
+        store.answers = { frame in if case .settle(let turn) = frame { [.settled(turn: turn, dead: [])] } else { [] } }
+        let hasSettled = Mutex(false)
+        let settling = Task {
+            _ = await client.settle(1)
+            hasSettled.withLock { $0 = true }
+        }
+        try await eventually("the loop has gone on since, and there is no subscription") {
+            try store.work(publishes: false)
+            return hasSettled.withLock { $0 } && !store.isWatched
+        }
+        await settling.value
+        let next = Watcher()
+        let watch = Task { await next.follow(client) }
+        try await eventually("the next one is told of a subscription that begins") {
+            try store.work(publishes: false)
+            return !next.events.isEmpty
+        }
+        #expect(next.events.first == .resyncing, "the view that the one before was shown is no more")
+        client.close()
+        try await run.value
+        await watch.value
+    }
+
+    @Test func `A client is told of each reader that leaves, and is kept by none that it has not taken`() throws {
+        weak var dropped: StoreClient?
+        do {
+            let client = try StoreClient(at: try access(), logger: logger)
+            dropped = client
+            var (came, left): ([UInt64], [UInt64]) = ([], [])
+            for _ in 1...3 { _ = client.views() }
+            for command in client.mailbox.takeAll() {
+                switch command {
+                case .watch(let id, _): came.append(id)
+                case .forget(let id): left.append(id)
+                default: Issue.record("\(command)")
+                }
+            }
+            #expect(came.count == 3 && came == left)
+            _ = client.views()
+        }
+        #expect(dropped == nil)
     }
 
     @Test func `A view that is waited for may be any in another timeline`() async throws {

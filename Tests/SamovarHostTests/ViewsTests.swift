@@ -35,7 +35,7 @@ private struct Lamp: OpenProgram {
     /// Plays the loop of the client.
     private func tell(_ views: [UInt8]...) throws {
         for command in connector.client.mailbox.takeAll() {
-            guard case .watch(let watcher) = command else { continue }
+            guard case .watch(_, let watcher) = command else { continue }
             for (index, bytes) in views.enumerated() {
                 watcher.yield(.view(StoreClient.View(timeline: .zero, turn: index + 1, bytes: bytes)))
             }
@@ -89,7 +89,7 @@ private struct Lamp: OpenProgram {
     ) async throws -> (Task<Void, any Error>, AsyncStream<StoreClient.ViewEvent>.Continuation) {
         let following = Task { try await live.follow() }
         let watcher = try await eventually("it watches") { () -> AsyncStream<StoreClient.ViewEvent>.Continuation? in
-            for case .watch(let watcher) in connector.client.mailbox.takeAll() { return watcher }
+            for case .watch(_, let watcher) in connector.client.mailbox.takeAll() { return watcher }
             return nil
         }
         return (following, watcher)

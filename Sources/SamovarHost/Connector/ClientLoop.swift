@@ -46,7 +46,7 @@ struct ClientLoop: ~Copyable {
     private var postponed: Deque<Request> = []
     /// The view that is shown; for watchers that come later.
     private var newest: StoreClient.View?
-    private var watchers: [AsyncStream<StoreClient.ViewEvent>.Continuation] = []
+    private var watchers: [UInt64: AsyncStream<StoreClient.ViewEvent>.Continuation] = [:]
     /// Why there are no views, as the log says it.
     private var viewObstacle: String?
     /// The input whose outcome holds others up, and since when; nil if that was told.
@@ -171,8 +171,8 @@ struct ClientLoop: ~Copyable {
         case .view(let id, let turn, let onWaiting, let continuation):
             requests.append((id, turn, onWaiting, continuation))
             return ask(.view(atLeast: turn), now)
-        case .watch(let continuation):
-            watchers.append(continuation)
+        case .watch(let id, let continuation):
+            watchers[id] = continuation
             guard let newest else { return [] }
             continuation.yield(.view(newest))
             if !subscriber.isLive { continuation.yield(.stale) }
@@ -188,8 +188,9 @@ struct ClientLoop: ~Copyable {
         return []
     }
 
-    /// Whoever made this request does not wait any more.
+    /// Whoever made this request does not wait any more, or does not watch.
     private mutating func forget(_ id: UInt64) {
+        if watchers.removeValue(forKey: id) != nil { return }
         if let request = pages[id]?.request {
             finish([id], .none("the task was cancelled"))
             guard waiting(for: request).isEmpty else { return }
@@ -375,10 +376,8 @@ struct ClientLoop: ~Copyable {
         client.logger.warning("\(words): read `restored`, and call `seen`")
     }
 
-    /// Who has left is told nothing any more.
-    private mutating func tell(_ event: StoreClient.ViewEvent) {
-        let newest = newest
-        watchers.removeAll { !$0.tell(event, newest: newest) }
+    private func tell(_ event: StoreClient.ViewEvent) {
+        for watcher in watchers.values { watcher.tell(event, newest: newest) }
     }
 
     /// Nobody watches any more, and who does next begins with the view of then.
@@ -397,6 +396,6 @@ struct ClientLoop: ~Copyable {
         for turn in settlements.keys { finish(turn, .unknown("the client has ended")) }
         for request in requests { request.continuation.resume(returning: nil) }
         finish(Array(pages.keys), .none("the client has ended"))
-        for watcher in watchers { watcher.finish() }
+        for watcher in watchers.values { watcher.finish() }
     }
 }

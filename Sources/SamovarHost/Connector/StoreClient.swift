@@ -70,14 +70,15 @@ public final class StoreClient: Service {
         case none(String)
     }
 
-    /// What somebody wants of the client's loop. A request has a number, by which it is forgotten when its task is cancelled.
+    /// What somebody wants of the client's loop. A request has a number, by which it is forgotten when its task is cancelled, and so
+    /// has a reader of views, for when it leaves.
     enum Command: Sendable {
         case send([UInt8], Instance, isSeenAtOnce: Bool, endsSession: Bool = false, @Sendable (Result) -> Void)
         case seen(Int)
         /// With the number of an input, its turn is meant, which is one of the timeline in which the input was sent.
         case settle(UInt64, Int, sequence: Int?, onWaiting: @Sendable (String) -> Void, CheckedContinuation<Settlement, Never>)
         case view(UInt64, atLeast: Int, onWaiting: @Sendable (String) -> Void, CheckedContinuation<View?, Never>)
-        case watch(AsyncStream<ViewEvent>.Continuation)
+        case watch(UInt64, AsyncStream<ViewEvent>.Continuation)
         case page(UInt64, PageRequest, CheckedContinuation<PageResult, Never>)
         case forget(UInt64)
         case close
@@ -89,7 +90,7 @@ public final class StoreClient: Service {
             case .send(_, _, _, _, let complete): complete(.rejected("it was not sent, for the client has ended"))
             case .settle(_, _, _, _, let continuation): continuation.resume(returning: .unknown("the client has ended"))
             case .view(_, _, _, let continuation): continuation.resume(returning: nil)
-            case .watch(let continuation): continuation.finish()
+            case .watch(_, let continuation): continuation.finish()
             case .page(_, _, let continuation): continuation.resume(returning: .none("the client has ended"))
             case .seen, .forget, .close: break
             }
@@ -301,7 +302,7 @@ public final class StoreClient: Service {
     private func request<Answer: Sendable>(
         _ command: (UInt64, CheckedContinuation<Answer, Never>) -> Command
     ) async -> Answer {
-        let id = requestCount.wrappingAdd(1, ordering: .relaxed).newValue
+        let id = nextRequest()
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 post(command(id, continuation))
@@ -313,10 +314,18 @@ public final class StoreClient: Service {
         }
     }
 
+    private func nextRequest() -> UInt64 { requestCount.wrappingAdd(1, ordering: .relaxed).newValue }
+
     /// The current view and those that follow. A slow reader misses views, never the newest.
     public func views() -> AsyncStream<ViewEvent> {
         let (stream, continuation) = AsyncStream<ViewEvent>.makeStream(bufferingPolicy: .bufferingNewest(Self.unreadEvents))
-        post(.watch(continuation))
+        let id = nextRequest()
+        // The reader has dropped its stream, or its task is cancelled; an end that the loop has made is no news to it. Weak, or a
+        // command that nobody takes would keep the client.
+        continuation.onTermination = { [weak self] end in
+            if case .cancelled = end { self?.post(.forget(id)) }
+        }
+        post(.watch(id, continuation))
         return stream
     }
 
@@ -329,16 +338,10 @@ extension AsyncStream.Continuation where Element == StoreClient.ViewEvent {
     /// these must not push out the newest view: it is left in that case, with nothing but this event behind it.
     ///
     /// - Parameter newest: the view that was told last.
-    /// - Returns: whether the reader is still there.
-    func tell(_ event: StoreClient.ViewEvent, newest: StoreClient.View?) -> Bool {
-        switch yield(event) {
-        case .terminated: return false
-        case .dropped(.view(let view)) where view == newest:
-            yield(.view(view))
-            // Once in each of the other places, or an older event would be read before the view.
-            for _ in 1..<StoreClient.unreadEvents { yield(event) }
-            return true
-        default: return true
-        }
+    func tell(_ event: StoreClient.ViewEvent, newest: StoreClient.View?) {
+        guard case .dropped(.view(let view)) = yield(event), view == newest else { return }
+        yield(.view(view))
+        // Once in each of the other places, or an older event would be read before the view.
+        for _ in 1..<StoreClient.unreadEvents { yield(event) }
     }
 }
