@@ -40,6 +40,22 @@ import Testing
         }
     }
 
+    @Test func `What a store refuses to take of another program is told as kept, and is sent by the right one`() async throws {
+        let scratch = try Scratch()
+        let outbox = scratch.folder("orders.outbox")
+        let early = try Child(
+            Executable.counter, ["send", "increment", "--outbox", outbox, "--timeout", "3s", "--data", scratch.folder("data")],
+            in: scratch)
+        #expect(try await early.wait() == .exited(75))
+        let store = try await CounterStore(workers: 0, in: scratch)
+        let stranger = try Child(Executable.tally, ["send", "--outbox", outbox, "--data", store.data], in: scratch)
+        #expect(try await stranger.wait() == .exited(78), "\(stranger.errors)")
+        let kept = #"{"status":"unknown","reason":"it is kept in the outbox, and sent again when that is opened next"}"#
+        #expect(stranger.output == kept + "\n")
+        let sent = try await store.run("send", "--outbox", outbox)
+        #expect(sent.end == .exited(0) && sent.receipts.count == 1, "\(sent.output)\(sent.errors)")
+    }
+
     @Test func `A durable client that is killed again and again loses and doubles nothing`() async throws {
         let store = try await CounterStore()
         let outbox = store.scratch.folder("orders.outbox")

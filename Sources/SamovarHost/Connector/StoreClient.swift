@@ -17,7 +17,7 @@ public final class StoreClient: Service {
         case answered(Outcome)
         /// Not taken, and never applied: too much is unanswered, it is too large, or the client has ended before.
         case rejected(String)
-        /// Nobody can tell any more.
+        /// Nobody can tell any more; of an input that is kept in an outbox, which the words say, nobody before the next process.
         case unknown(String)
     }
 

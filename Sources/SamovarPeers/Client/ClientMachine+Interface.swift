@@ -35,7 +35,7 @@ extension ClientMachine {
         case welcomed(head: Int, timeline: Timeline)
         /// What became of an input. Each has exactly one `answered` or `unknown`.
         case answered(Outcome)
-        /// Nobody can tell any more whether this input was applied.
+        /// Nobody can tell any more whether this input was applied; if it is kept, nobody before the outbox is opened next.
         case unknown(sequence: Int, UnknownReason)
         /// No effect whose root is this turn is open; the dead and cancelled ones are listed.
         case settled(turn: Int, dead: [String])

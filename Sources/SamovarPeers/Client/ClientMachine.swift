@@ -23,7 +23,7 @@ public import SamovarWire
 /// | SETTLED, WAITING, VIEW, OUTPUTS, VIEWS | told if it was asked for | – |
 /// | ticked | 6 s without an outcome or an answer: goes back, asks again | – |
 /// | close | unanswered is unknown, goodbye, stop, closed; a durable one keeps what it has and says no goodbye | – |
-/// | refused | unanswered is unknown, closed | – |
+/// | refused | unanswered is unknown, closed; a durable one keeps what it has, unless its session is over | – |
 ///
 /// The connection itself follows the table of ``Connection``.
 ///
@@ -227,7 +227,7 @@ extension ClientMachine {
         guard state == .open else { return [] }
         var actions: [Action] = []
         let isDone = !isDurable || (backlog.count == 0 && unseen.isEmpty && unsaved.isEmpty)
-        forgetUnanswered(isDurable ? .kept : .closed, &actions)
+        forgetUnanswered(.closed, isKept: isDurable, &actions)
         if connection.isWelcomed, isDone { send(.goodbye, now, &actions) }
         connection.close()
         end()
@@ -361,10 +361,9 @@ extension ClientMachine {
 
     private mutating func refused(_ error: PeerError, _ actions: inout [Action]) {
         // Of an expired session nobody will ever know more. Anything else may be mended, and a durable client keeps its inputs.
-        if error.code == .sessionExpired {
-            for sequence in backlog.unanswered { note(.seen(sequence: sequence)) }
-        }
-        forgetUnanswered(.refused(error.text), &actions)
+        let isOver = error.code == .sessionExpired
+        for sequence in backlog.unanswered where isOver { note(.seen(sequence: sequence)) }
+        forgetUnanswered(.refused(error.text), isKept: isDurable && !isOver, &actions)
         end()
         actions += [.disconnect, .refused(error)]
     }
@@ -423,8 +422,9 @@ extension ClientMachine {
         requests.asked(now, again: connection.silence)
     }
 
-    private mutating func forgetUnanswered(_ reason: UnknownReason, _ actions: inout [Action]) {
-        for sequence in backlog.unanswered { actions.append(.unknown(sequence: base + sequence, reason)) }
+    /// - Parameter isKept: the inputs are in the outbox; of what was asked for, nothing is.
+    private mutating func forgetUnanswered(_ reason: UnknownReason, isKept: Bool, _ actions: inout [Action]) {
+        for sequence in backlog.unanswered { actions.append(.unknown(sequence: base + sequence, isKept ? .kept : reason)) }
         for turn in requests.dropTurns() { actions.append(.unsettled(turn: turn, reason)) }
         for request in requests.dropPages(otherThan: nil) { actions.append(.pageless(request, reason)) }
     }

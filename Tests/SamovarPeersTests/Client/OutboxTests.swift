@@ -457,16 +457,47 @@ import Testing
         #expect(machine.close(now: at(1)) == [.send(Envelope(.goodbye, timeline: abroad)), .stop])
     }
 
-    @Test func `Inputs of an expired session are unknown and leave the outbox, those of another refusal stay`() throws {
-        for (code, left) in [(PeerError.Code.sessionExpired, 0), (.superseded, 1), (.schema, 1)] {
+    @Test func `Inputs of an expired session are unknown and leave the outbox, those of another refusal are told as kept`() throws {
+        let kept: [PeerError.Code] = [.superseded, .schema, .misuse, .forbidden]
+        for (code, isKept) in [(PeerError.Code.sessionExpired, false)] + kept.map({ ($0, true) }) {
             var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
             try outbox.add(.input(Submission(sequence: 1, input: [1])))
             var machine = Self.machine(outbox)
             _ = machine.ticked(now: at(0))
             let actions = machine.received(Envelope(.error(PeerError(code, "so it is")), timeline: home), now: at(0))
             try Self.save(&machine, &outbox)
-            #expect(actions.first == .unknown(sequence: 1, .refused("so it is")))
-            #expect(outbox.inputs.count == left, "\(code)")
+            #expect(actions.first == .unknown(sequence: 1, isKept ? .kept : .refused("so it is")), "\(code)")
+            #expect(actions.last == .refused(PeerError(code, "so it is")))
+            #expect(outbox.inputs.map(\.sequence) == (isKept ? [1] : []), "\(code)")
+        }
+    }
+
+    @Test func `A session that the store has forgotten is over: its inputs are not kept`() throws {
+        var outbox = ClientOutbox(session: SessionID(high: 5, low: 5), next: 3)
+        try outbox.add(.input(Submission(sequence: 3, input: [1])))
+        var machine = Self.machine(outbox)
+        _ = machine.ticked(now: at(0))
+        let actions = machine.received(Self.welcome(expected: 1), now: at(0))
+        try Self.save(&machine, &outbox)
+        let text = "the store expects input 1 of this session, which is at 3"
+        #expect(actions.contains(.unknown(sequence: 3, .refused(text))) && outbox.isEmpty)
+    }
+
+    @Test func `What was asked for is in no outbox, and ends with the client, whatever ends it`() throws {
+        for isRefused in [false, true] {
+            var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
+            var machine = Self.welcomed(outbox)
+            _ = try machine.submit([1])
+            _ = try machine.settle(turn: 5, now: at(0))
+            let page = PageRequest.views(after: 3, in: home)
+            _ = try machine.request(page, now: at(0))
+            try Self.save(&machine, &outbox)
+            let error = Envelope(.error(PeerError(.superseded, "two")), timeline: home)
+            let end = isRefused ? machine.received(error, now: at(1)) : machine.close(now: at(1))
+            let reason = isRefused ? ClientMachine.UnknownReason.refused("two") : .closed
+            #expect(
+                end.prefix(3) == [.unknown(sequence: 1, .kept), .unsettled(turn: 5, reason), .pageless(page, reason)],
+                "refused: \(isRefused)")
         }
     }
 
