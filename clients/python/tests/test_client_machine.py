@@ -420,14 +420,18 @@ class DurableTests(unittest.TestCase):
         self.save()
         self.assertEqual(self.client.close(0), [sent(Frame(Kind.GOODBYE)), act.Stop()])
 
-    def test_an_expired_session_leaves_nothing_and_another_refusal_everything(self) -> None:
+    def test_an_expired_session_leaves_nothing_and_another_refusal_everything_which_is_told(self) -> None:
         submit(self.client, 1)
+        self.client.settle(5, 0)
         self.save()
-        self.client.received(envelope(rx.Error(ErrorCode.SUPERSEDED, "newer")), 0)
+        refusal = rx.Error(ErrorCode.SUPERSEDED, "newer")
+        told = [act.Unknown(1, KEPT), act.Unsettled(5, "newer"), act.Disconnect(), act.Refused(refusal)]
+        self.assertEqual(self.client.received(envelope(refusal), 0), told)
         self.assertEqual(self.save(), [])
         heir = machine(self.box.reopened())
         heir.ticked(0)
-        heir.received(rx.Envelope(NO_TIMELINE, rx.Error(ErrorCode.SESSION_EXPIRED, "gone")), 0)
+        told = heir.received(rx.Envelope(NO_TIMELINE, rx.Error(ErrorCode.SESSION_EXPIRED, "gone")), 0)
+        self.assertEqual(told[0], act.Unknown(1, "gone"))
         self.assertEqual(heir.take_entries(), [Seen(1)])
 
 

@@ -18,7 +18,7 @@ to know what is answered. After every WELCOME the client sends again from the ol
 | SETTLED, WAITING, VIEW, OUTPUTS, VIEWS | told if it was asked for | – |
 | ticked | 6 s without an outcome or an answer: goes back, asks again | – |
 | close | unanswered is unknown, goodbye, stop, closed; a durable one keeps what it has and says no goodbye | – |
-| refused | unanswered is unknown, closed | – |
+| refused | unanswered is unknown, closed; a durable one keeps what it has, unless its session is over | – |
 
 A host calls, in each round of its loop: `received` for every frame, `submit` for every new input, `ticked`, then it saves what
 `take_entries` gives and says `saved`, and last `flush`; it carries the actions out in order.
@@ -260,7 +260,7 @@ class ClientMachine:
             return []
         actions: list[ClientAction] = []
         is_done = not self._is_durable or not (self._backlog or self._unseen or self._unsaved)
-        self._forget_unanswered(KEPT if self._is_durable else CLOSED, actions)
+        self._forget_unanswered(CLOSED, self._is_durable, actions)
         if self.connection.is_welcomed and is_done:
             self._send(Frame(Kind.GOODBYE), now, actions)
         self.connection.close()
@@ -294,7 +294,7 @@ class ClientMachine:
     def _change_timeline(self, expected: int, actions: list[ClientAction]) -> None:
         """Of this session, a new journal expects input 1, and one that goes on from another the next one of there."""
         first = max(1, min(expected, self._backlog.next))
-        self._tell_unknown(TIMELINE_CHANGED, actions)
+        self._tell_unknown(TIMELINE_CHANGED, TIMELINE_CHANGED, actions)
         self._base += self._backlog.next - first
         self._backlog = Backlog((), first)
         if self._outbox is not None and first > 1:
@@ -385,10 +385,11 @@ class ClientMachine:
 
     def _refused(self, error: rx.Error, actions: list[ClientAction]) -> None:
         # Of an expired session nobody will ever know more. Anything else may be mended, and a durable client keeps its inputs.
-        if error.code == ErrorCode.SESSION_EXPIRED:
+        is_over = error.code == ErrorCode.SESSION_EXPIRED
+        if is_over:
             for number in self._backlog.unanswered:
                 self._note(Seen(number))
-        self._forget_unanswered(error.text, actions)
+        self._forget_unanswered(error.text, self._is_durable and not is_over, actions)
         self._end()
         actions += [act.Disconnect(), act.Refused(error)]
 
@@ -480,12 +481,13 @@ class ClientMachine:
         if self._is_durable:
             self._unsaved.append(entry)
 
-    def _tell_unknown(self, reason: str, actions: list[ClientAction]) -> None:
-        actions += [act.Unknown(number, reason) for number in self.unanswered]
-        actions += [act.Unsettled(turn, reason) for turn in self._requests.drop_turns()]
+    def _tell_unknown(self, of_inputs: str, of_turns: str, actions: list[ClientAction]) -> None:
+        actions += [act.Unknown(number, of_inputs) for number in self.unanswered]
+        actions += [act.Unsettled(turn, of_turns) for turn in self._requests.drop_turns()]
 
-    def _forget_unanswered(self, reason: str, actions: list[ClientAction]) -> None:
-        self._tell_unknown(reason, actions)
+    def _forget_unanswered(self, reason: str, is_kept: bool, actions: list[ClientAction]) -> None:
+        """If they are kept, the inputs are in the outbox; of what was asked for, nothing is."""
+        self._tell_unknown(KEPT if is_kept else reason, reason, actions)
         actions += [act.Pageless(request, reason) for request in self._requests.drop_pages(other_than=None)]
 
     def _end(self) -> None:
