@@ -38,6 +38,7 @@ extension CommandFailure {
         // Who starts again has another session.
         case let error as PeerError where error.code == .sessionExpired: self.init(.unavailable, "\(error)")
         case let error as WorkerError where error.isForbidden: self.init(.noPermission, "\(error)")
+        case is OtherTimeline: self.init(.unavailable, "\(error)")
         case is OutboxError: self.init(.inputOutput, "\(error)")
         case is EndpointError, is PeerError, is WorkerError, is SettingsError: self.init(.configuration, "\(error)")
         default: return nil

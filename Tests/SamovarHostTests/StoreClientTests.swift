@@ -94,14 +94,14 @@ extension StoreClient.ViewEvent {
         store.timeline = Timeline(high: 8, low: 8)
         let views = Mutex<[StoreClient.View?]>([])
         let looking = Task {
-            let view = await client.view()
+            let view = try await client.view()
             views.withLock { $0.append(view) }
         }
         try await eventually("the client knows the other timeline") {
             try store.work()
             return views.withLock { !$0.isEmpty }
         }
-        await looking.value
+        try await looking.value
         #expect(views.withLock { $0 } == [StoreClient.View(timeline: store.timeline, turn: 7, bytes: [7])])
         let settlements = Mutex<[StoreClient.Settlement]>([])
         let waiting = Task {
@@ -306,30 +306,38 @@ extension StoreClient.ViewEvent {
         #expect(dropped == nil)
     }
 
-    @Test func `A view that is waited for may be any in another timeline`() async throws {
+    @Test func `The wait for a view of a turn ends with its timeline, and who wants any has one of the next`() async throws {
         let client = try StoreClient(at: try access(), logger: logger)
         let run = Task { try await client.run() }
         defer { client.close() }
-        let views = Mutex<[StoreClient.View?]>([])
-        let waiting = Task {
-            let view = await client.view(atLeast: 900)
-            views.withLock { $0.append(view) }
+        let told = Mutex(0)
+        let waiting = Task { @Sendable in
+            defer { told.withLock { $0 += 1 } }
+            return try await client.view(atLeast: 900)
         }
         try await eventually("it is asked for") {
             try store.work()
             return store.heard.contains(.viewRequest(instance: .main, atLeast: 900))
+        }
+        let looking = Task { @Sendable in
+            defer { told.withLock { $0 += 1 } }
+            return try await client.view()
+        }
+        try await eventually("any view is asked for") {
+            try store.work()
+            return store.heard.contains(.viewRequest(instance: .main, atLeast: 0))
         }
         try store.goodbye()
         store.timeline = Timeline(high: 8, low: 8)
         store.answers = { frame in
             if case .viewRequest = frame { [.view(instance: .main, turn: 3, bytes: [3])] } else { [] }
         }
-        try await eventually("it is there") {
+        try await eventually("both are told") {
             try store.work()
-            return views.withLock { !$0.isEmpty }
+            return told.withLock { $0 == 2 }
         }
-        await waiting.value
-        #expect(views.withLock { $0 } == [StoreClient.View(timeline: store.timeline, turn: 3, bytes: [3])])
+        await #expect(throws: OtherTimeline(timeline: store.timeline)) { try await waiting.value }
+        #expect(try await looking.value == StoreClient.View(timeline: store.timeline, turn: 3, bytes: [3]))
         client.close()
         try await run.value
     }
@@ -420,7 +428,7 @@ extension StoreClient.ViewEvent {
         let run = Task { try await client.run() }
         defer { client.close() }
         let settlement = Task { await client.settle(3) }
-        let view = Task { await client.view(atLeast: 9) }
+        let view = Task { try await client.view(atLeast: 9) }
         try await eventually("both are asked for") {
             try store.work(publishes: false)
             return store.heard.contains { $0.kind == .settle } && store.heard.contains { $0.kind == .viewRequest }
@@ -428,7 +436,7 @@ extension StoreClient.ViewEvent {
         settlement.cancel()
         view.cancel()
         #expect(await settlement.value == .unknown("the task was cancelled"))
-        #expect(await view.value == nil)
+        #expect(try await view.value == nil)
         client.close()
         try await run.value
     }

@@ -24,7 +24,7 @@ private func newestView(of client: StoreClient, atLeast turn: Int = 0, within li
     let limit = limit ?? Seconds(.seconds(30))
     let reason = Mutex("the store has not reached turn \(turn)")
     return try await within(limit.duration) {
-        await client.view(atLeast: turn) { why in reason.withLock { $0 = why } }
+        try await client.view(atLeast: turn) { why in reason.withLock { $0 = why } }
     } else: {
         CommandFailure(.tryLater, "gave up after \(limit): \(reason.withLock { $0 })")
     } giveUp: {

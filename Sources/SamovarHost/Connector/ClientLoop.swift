@@ -39,7 +39,7 @@ struct ClientLoop: ~Copyable {
     private var requests:
         [(
             id: UInt64, turn: Int, onWaiting: @Sendable (String) -> Void,
-            continuation: CheckedContinuation<StoreClient.View?, Never>
+            continuation: CheckedContinuation<StoreClient.ViewAnswer, Never>
         )] = []
     private var pages: [UInt64: (request: PageRequest, continuation: CheckedContinuation<StoreClient.PageResult, Never>)] = [:]
     /// Requests for which the machine has no room before others are answered, in order.
@@ -206,7 +206,7 @@ struct ClientLoop: ~Copyable {
             postponed.removeAll { $0 == .settle(turn: turn) }
         } else if let place = requests.firstIndex(where: { $0.id == id }) {
             // What is asked of the store stays: it may be asked for those who watch, too.
-            requests.remove(at: place).continuation.resume(returning: nil)
+            requests.remove(at: place).continuation.resume(returning: .success(nil))
         }
     }
 
@@ -230,16 +230,20 @@ struct ClientLoop: ~Copyable {
         return actions
     }
 
-    /// The turns of one timeline mean nothing in another: nothing settles there that the machine does not know of, and any view will do.
-    private mutating func forgetTurns() {
-        for index in requests.indices { requests[index].turn = 0 }
+    /// The turns of one timeline mean nothing in another: those that the machine does not know of do not settle there, and no view
+    /// shows them.
+    private mutating func forgetTurns(for timeline: Timeline) {
+        for request in requests where request.turn > 0 {
+            request.continuation.resume(returning: .failure(OtherTimeline(timeline: timeline)))
+        }
+        requests.removeAll { $0.turn > 0 }
         let former = postponed
         postponed = []
         for request in former {
             switch request {
             case .settle(let turn): finish(turn, Self.otherTimeline)
-            case .view: postponed.append(.view(atLeast: 0))
-            case .page: postponed.append(request)
+            case .view(let turn) where turn > 0: break
+            case .view, .page: postponed.append(request)
             }
         }
     }
@@ -282,7 +286,7 @@ struct ClientLoop: ~Copyable {
                 try front.send(envelope.parts)
                 CrashPoint.pass(.clientAfterSend, if: envelope.kind == .send)
             case .welcomed(_, let timeline):
-                if self.timeline != .zero, timeline != self.timeline { forgetTurns() }
+                if self.timeline != .zero, timeline != self.timeline { forgetTurns(for: timeline) }
                 self.timeline = timeline
                 client.tell(difficulty: nil)
                 client.tell(answer: .success(timeline))
@@ -303,7 +307,7 @@ struct ClientLoop: ~Copyable {
                 for waiter in settlements[turn] ?? [] { waiter.onWaiting(reason) }
             case .view(let instance, let turn, let bytes):
                 let view = StoreClient.View(timeline: machine.timeline, turn: turn, bytes: bytes)
-                for request in requests where request.turn <= turn { request.continuation.resume(returning: view) }
+                for request in requests where request.turn <= turn { request.continuation.resume(returning: .success(view)) }
                 requests.removeAll { $0.turn <= turn }
                 viewObstacle = nil
                 guard !watchers.isEmpty, instance == client.instance else { continue }
@@ -394,7 +398,7 @@ struct ClientLoop: ~Copyable {
         for command in commands { command.abandon() }
         for waiter in sends.values { waiter.complete(.unknown("the client has ended")) }
         for turn in settlements.keys { finish(turn, .unknown("the client has ended")) }
-        for request in requests { request.continuation.resume(returning: nil) }
+        for request in requests { request.continuation.resume(returning: .success(nil)) }
         finish(Array(pages.keys), .none("the client has ended"))
         for watcher in watchers.values { watcher.finish() }
     }

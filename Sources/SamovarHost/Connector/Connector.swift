@@ -112,11 +112,14 @@ public final class Connector<P: Program>: Service {
     /// out, and the connector's log says so; `views(.latest)` throws there.
     public var views: Views<P> { Views(events: client.views(), logger: client.logger) }
 
-    /// A view of at least this turn, so that a client sees its own writes; nil if the client ends before, or this task is cancelled.
+    /// A view of at least this turn, so that a client sees its own writes, or any if that is 0; nil if the client ends before, or
+    /// this task is cancelled.
     ///
-    /// - Throws: what decoding the view throws.
+    /// - Throws: `OtherTimeline` if the store gets another timeline while the turn is waited for, as with a restored backup. A turn
+    ///   of an earlier timeline that is asked for later is taken for one of the store's, since a number does not tell. What
+    ///   decoding the view throws.
     public func view(atLeast turn: Int = 0) async throws -> View? {
-        guard let view = await client.view(atLeast: turn) else { return nil }
+        guard let view = try await client.view(atLeast: turn) else { return nil }
         return try View(turn: view.turn, bytes: view.bytes, viewStates)
     }
 }

@@ -70,14 +70,16 @@ public final class StoreClient: Service {
         case none(String)
     }
 
-    /// What somebody wants of the client's loop. A request has a number, by which it is forgotten when its task is cancelled, and so
-    /// has a reader of views, for when it leaves.
+    typealias ViewAnswer = Swift.Result<View?, OtherTimeline>
+
+    /// What somebody wants of the client's loop. A request has a number, by which it is forgotten when its task is cancelled, and
+    /// so has a reader of views, for when it leaves.
     enum Command: Sendable {
         case send([UInt8], Instance, isSeenAtOnce: Bool, endsSession: Bool = false, @Sendable (Result) -> Void)
         case seen(Int)
         /// With the number of an input, its turn is meant, which is one of the timeline in which the input was sent.
         case settle(UInt64, Int, sequence: Int?, onWaiting: @Sendable (String) -> Void, CheckedContinuation<Settlement, Never>)
-        case view(UInt64, atLeast: Int, onWaiting: @Sendable (String) -> Void, CheckedContinuation<View?, Never>)
+        case view(UInt64, atLeast: Int, onWaiting: @Sendable (String) -> Void, CheckedContinuation<ViewAnswer, Never>)
         case watch(UInt64, AsyncStream<ViewEvent>.Continuation)
         case page(UInt64, PageRequest, CheckedContinuation<PageResult, Never>)
         case forget(UInt64)
@@ -89,7 +91,7 @@ public final class StoreClient: Service {
             // No machine has taken it, so it was never sent.
             case .send(_, _, _, _, let complete): complete(.rejected("it was not sent, for the client has ended"))
             case .settle(_, _, _, _, let continuation): continuation.resume(returning: .unknown("the client has ended"))
-            case .view(_, _, _, let continuation): continuation.resume(returning: nil)
+            case .view(_, _, _, let continuation): continuation.resume(returning: .success(nil))
             case .watch(_, let continuation): continuation.finish()
             case .page(_, _, let continuation): continuation.resume(returning: .none("the client has ended"))
             case .seen, .forget, .close: break
@@ -286,11 +288,16 @@ public final class StoreClient: Service {
         await request { .settle($0, outcome.turn, sequence: outcome.sequence, onWaiting: onWaiting, $1) }
     }
 
-    /// A view of at least this turn; nil if the client ends before, or this task is cancelled.
+    /// A view of at least this turn, or any if that is 0; nil if the client ends before, or this task is cancelled.
     ///
     /// - Parameter onWaiting: called, on the client's thread, with why there is no view at present.
-    public func view(atLeast turn: Int = 0, onWaiting: @escaping @Sendable (String) -> Void = { _ in }) async -> View? {
-        await request { .view($0, atLeast: turn, onWaiting: onWaiting, $1) }
+    /// - Throws: `OtherTimeline` if the store gets another timeline while the turn is waited for. A turn of an earlier timeline
+    ///   that is asked for later is taken for one of the store's, since a number does not tell.
+    public func view(
+        atLeast turn: Int = 0, onWaiting: @escaping @Sendable (String) -> Void = { _ in }
+    ) async throws(OtherTimeline) -> View? {
+        let answer: ViewAnswer = await request { .view($0, atLeast: turn, onWaiting: onWaiting, $1) }
+        return try answer.get()
     }
 
     /// Waits for a page of outputs or views, until there is something in it or this task is cancelled.

@@ -23,6 +23,16 @@ public struct ViewGap: Error, Equatable, Sendable, CustomStringConvertible {
     public var description: String { "views after turn \(after) are missing: \(reason)" }
 }
 
+/// The store has got another timeline while a view of a turn was waited for: what the turn did may be gone, and its number is that
+/// of another turn there, or of none.
+public struct OtherTimeline: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The store's, now.
+    public let timeline: Timeline
+
+    /// What has happened, in a sentence.
+    public var description: String { "the store has another journal now, timeline \(timeline)" }
+}
+
 extension Connector {
     /// The current view and those that follow.
     ///
