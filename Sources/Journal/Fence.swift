@@ -2,6 +2,11 @@
 package protocol JournalEnd: Equatable, Sendable {
     /// The number of the last turn.
     var last: Int { get }
+
+    /// The end behind the batch that follows here.
+    ///
+    /// - Throws: ``JournalError/Code/misuse`` if another one would.
+    func behind(_ batch: Batch) throws(JournalError) -> Self
 }
 
 /// Who may append to a journal, and where. One step compares and changes it with each batch, so that nobody has to ask first whether he
@@ -17,6 +22,17 @@ package struct Fence<End: JournalEnd>: Equatable, Sendable {
         self.nonce = nonce
         self.end = end
     }
+}
+
+/// Why a process may not write, by what the row says.
+package enum FenceProblem: Equatable, Sendable {
+    case isNotTaken
+    case hasChanged(epoch: Int, last: Int)
+    case isUnsettled(Batch)
+    case isFenced(epoch: Int)
+    case hasLostEpoch(Int, taken: Int)
+    case hasLostEnd(last: Int)
+    case isForeign(last: Int)
 }
 
 /// An append of which it is unknown whether it has happened, and what the fence says to that. It is read and not guessed.
