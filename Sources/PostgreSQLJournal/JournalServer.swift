@@ -75,6 +75,25 @@ extension JournalServer {
         do throws(PostgreSQLError) { return try ask(body) } catch { throw JournalError(error, what) }
     }
 
+    /// Runs a statement that is its own transaction, and says `doubt`, or else `what`, if its answer is lost.
+    mutating func change(
+        _ what: String, _ sql: String, _ parameters: [PostgreSQLValue], doubt: String? = nil
+    ) throws(JournalError) -> FencedAnswer {
+        do throws(PostgreSQLError) {
+            return try ask { connection throws(PostgreSQLError) -> FencedAnswer in
+                // What a server warns of at the beginning of a connection is no matter of this commit.
+                _ = connection.takeWarnings()
+                let changed = try connection.run(sql, parameters).changed
+                // A server that has committed otherwise than it was to says so by a warning. Then it is unknown what is durable.
+                if let warning = connection.takeWarnings().first { throw PostgreSQLError(.lost, warning) }
+                return changed == 0 ? .refused : .done
+            }
+        } catch {
+            guard error.kind == .lost else { throw JournalError(error, what) }
+            return .lost(JournalError(error, doubt ?? what))
+        }
+    }
+
     /// What a statement gives, row by row.
     mutating func rows<Row>(
         _ what: String, _ sql: String, _ parameters: [PostgreSQLValue],

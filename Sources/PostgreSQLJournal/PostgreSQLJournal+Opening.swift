@@ -6,6 +6,14 @@ import SamovarCore
 /// The row of a partition: one statement compares and changes it with each batch.
 typealias FenceRow = Fence<BatchChain>
 
+extension FenceRow {
+    /// `$1` to `$3` of a statement for whoever has this epoch.
+    var key: [PostgreSQLValue] { [.integer(JournalSchema.partition), .integer(epoch), .uuid(nonce)] }
+
+    /// `$1` to `$5` of one for which nothing may have changed.
+    var all: [PostgreSQLValue] { key + [.integer(end.last), .bytes(end.digest)] }
+}
+
 extension JournalServer {
     /// What the row of the partition says.
     struct Partition {

@@ -55,7 +55,7 @@ extension PostgreSQLJournal {
             let batches = place.table("batches")
             let condition = "first < (SELECT max(first) FROM \(batches) WHERE partition = $1 AND first <= $2)"
             if let chain = try state.server.chain(where: condition, [.integer(turn)]) { return chain }
-            let anchor = try state.readAnchor()
+            let anchor = try state.look().anchor
             // Of one that has all of its turns, none is too early.
             guard anchor.last == 0 || turn > anchor.last else { throw place.trimmed(after: max(turn, 1) - 1) }
             return anchor
@@ -67,7 +67,7 @@ extension PostgreSQLJournal {
         let page = try page(after: chain.last, upTo: end, size: limit)
         guard page.first?.batch.first != chain.last + 1 else { return page }
         // Whoever has the journal may have trimmed it meanwhile.
-        let anchor = try state.withLock { state throws(JournalError) in try state.readAnchor() }
+        let anchor = try state.withLock { state throws(JournalError) in try state.look().anchor }
         guard anchor.last <= chain.last else { throw place.trimmed(after: chain.last) }
         guard page.isEmpty else { return page }
         throw JournalError(.damaged, "\(place): the batches after turn \(chain.last.grouped) are missing.")
@@ -112,12 +112,12 @@ extension PostgreSQLJournal.State {
         return anchor == known
     }
 
-    /// Where the batches begin by now: another store may have trimmed them, and of a trim whose answer is lost it is unknown whether it
-    /// has happened.
-    mutating func readAnchor() throws(JournalError) -> BatchChain {
-        let found = try server.partition().anchor
+    /// What the row says by now, and with it where the batches begin: another store may have trimmed them, and of a trim whose answer is
+    /// lost it is unknown whether it has happened.
+    mutating func look() throws(JournalError) -> JournalServer.Partition {
+        let found = try server.partition()
         // Beyond the end that is known here there is nothing to read.
-        if found.last <= row.end.last { anchor = found }
+        if found.anchor.last <= row.end.last { anchor = found.anchor }
         return found
     }
 }

@@ -14,7 +14,7 @@ extension PostgreSQLJournal {
             state.withLock { $0.verifiedSnapshot = max($0.verifiedSnapshot, turn) }
         }
         return try writing { state throws(JournalError) in
-            let (fence, parameters) = (state.fence, state.fenceParameters)
+            let (fence, parameters) = (state.fence, state.row.key)
             let what = "The batches up to turn \(turn.grouped) cannot be removed."
             let step = try state.server.transaction(what) { connection throws(PostgreSQLError) in
                 try Self.trimStep(&connection, place, through: turn, fence, parameters)

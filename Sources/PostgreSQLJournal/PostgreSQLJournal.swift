@@ -27,14 +27,12 @@ public final class PostgreSQLJournal: FencedJournal, Sendable {
 
     struct State: ~Copyable {
         var server: JournalServer
-        /// The row as this journal knows it: that of another one before ``hasBegun``.
         var row: FenceRow
+        var hasBegun = false
+        var unsettled: BatchChain?
         /// Where the batches that are kept begin.
         var anchor: BatchChain
-        var hasBegun = false
         var isOpen = true
-        /// The end behind a batch of which it is unknown whether it is durable.
-        var unsettled: BatchChain?
         /// The newest snapshot behind which trimming has been found safe.
         var verifiedSnapshot = -1
         /// The second witness of the end, in memory.
@@ -88,13 +86,8 @@ public final class PostgreSQLJournal: FencedJournal, Sendable {
 
     public func append(_ batch: Batch) throws(JournalError) {
         try writing { state throws(JournalError) in
-            let next = try state.row.end.behind(batch)
-            guard state.unsettled == nil || state.unsettled == next else {
-                throw JournalError(.misuse, "It is unknown whether another batch of \(batch.turns) is durable: try that one again.")
-            }
-            try state.commit(batch, next)
-            state.row.end = next
-            state.mark?.write(next.last)
+            try state.append(batch)
+            state.mark?.write(batch.last)
         }
     }
 
@@ -111,11 +104,9 @@ public final class PostgreSQLJournal: FencedJournal, Sendable {
                 WITH fence AS (\(state.fence)) INSERT INTO \(state.server.place.table("facts")) (partition, name, value)
                 SELECT id, $4, $5 FROM fence ON CONFLICT (partition, name) DO UPDATE SET value = excluded.value
                 """
-            let parameters = state.fenceParameters + [.text(name), .bytes(value)]
-            let changed = try state.server.ask("The fact \(name) cannot be written.") { connection throws(PostgreSQLError) in
-                try State.commit(sql, parameters, &connection)
-            }
-            if changed == 0 { throw try state.fenced() }
+            let parameters = state.row.key + [.text(name), .bytes(value)]
+            let answer = try state.server.change("The fact \(name) cannot be written.", sql, parameters)
+            try state.requireDone(answer)
         }
     }
 
@@ -210,48 +201,21 @@ extension PostgreSQLJournal.State {
         WHERE id = $1 AND epoch = $2 AND nonce = $3 FOR NO KEY UPDATE
         """
     }
+}
 
-    var fenceParameters: [PostgreSQLValue] { [.integer(JournalSchema.partition), .integer(row.epoch), .uuid(row.nonce)] }
+extension PostgreSQLJournal.State: FencedWriter {
+    mutating func readRow() throws(JournalError) -> FenceRow { try look().row }
 
-    // MARK: Taking
-
-    fileprivate mutating func begin(_ nonce: [UInt8], beyond number: Int) throws(JournalError) {
-        guard !hasBegun else { return }
-        let claim = FenceRow(epoch: max(row.epoch, number) + 1, nonce: nonce, end: row.end)
+    mutating func take(_ known: FenceRow, as claim: FenceRow) throws(JournalError) -> FencedAnswer {
         let sql = """
-            UPDATE \(server.place.table("partitions")) SET epoch = $2, nonce = $3, released = false, wanted = NULL
-            WHERE id = $1 AND epoch = $4 AND nonce = $5 AND head = $6 AND digest = $7
+            UPDATE \(server.place.table("partitions")) SET epoch = $6, nonce = $7, released = false, wanted = NULL
+            WHERE id = $1 AND epoch = $2 AND nonce = $3 AND head = $4 AND digest = $5
             """
-        let parameters: [PostgreSQLValue] = [
-            .integer(JournalSchema.partition), .integer(claim.epoch), .uuid(claim.nonce), .integer(row.epoch), .uuid(row.nonce),
-            .integer(row.end.last), .bytes(row.end.digest),
-        ]
-        var isConfirmed = false
-        do throws(PostgreSQLError) {
-            let changed = try server.ask { connection throws(PostgreSQLError) in try Self.commit(sql, parameters, &connection) }
-            isConfirmed = changed == 1
-        } catch {
-            guard error.kind == .lost else { throw JournalError(error, "The journal at \(server.place) cannot be taken.") }
-        }
-        let found = try server.partition()
-        guard found.row == claim else {
-            guard found.row != row else { throw JournalError(.unavailable, "The journal at \(server.place) could not be taken.") }
-            throw JournalError(
-                .busy,
-                "The journal at \(server.place) has changed: its epoch is \(found.row.epoch), its end turn \(found.row.end.last.grouped)."
-            )
-        }
-        // What can be read may be on no replica yet, and what others wrote before it, too.
-        if !isConfirmed { try confirm(claim, "The journal at \(server.place) is not taken for certain.") }
-        (row, anchor) = (claim, found.anchor)
-        hasBegun = true
+        let parameters = known.all + [.integer(claim.epoch), .uuid(claim.nonce)]
+        return try server.change("The journal at \(server.place) cannot be taken.", sql, parameters)
     }
 
-    // MARK: Appending
-
-    /// Makes a batch durable, or says that it is unknown whether it is.
-    fileprivate mutating func commit(_ batch: Batch, _ next: BatchChain) throws(JournalError) {
-        let what = "It is unknown whether \(batch.turns) \(batch.first == batch.last ? "is" : "are") durable."
+    mutating func insert(_ batch: Batch, from known: FenceRow, to next: BatchChain) throws(JournalError) -> FencedAnswer {
         let sql = """
             WITH fence AS (
                 UPDATE \(server.place.table("partitions")) SET head = $6, digest = $7
@@ -259,87 +223,33 @@ extension PostgreSQLJournal.State {
             INSERT INTO \(server.place.table("batches")) (partition, first, last, epoch, digest, data)
             SELECT id, $4 + 1, $6, epoch, $7, $8 FROM fence
             """
-        let parameters =
-            fenceParameters + [
-                .integer(row.end.last), .bytes(row.end.digest), .integer(next.last), .bytes(next.digest), .bytes(batch.bytes),
-            ]
-        let changed: Int
-        do throws(PostgreSQLError) {
-            changed = try server.ask { connection throws(PostgreSQLError) in try Self.commit(sql, parameters, &connection) }
-        } catch {
-            if error.kind == .lost { unsettled = next }
-            throw JournalError(error, error.kind == .lost ? what : "\(batch.turns) cannot be written.")
-        }
-        guard changed == 0 else {
-            unsettled = nil
-            return
-        }
-        // It is another's, or ours of an earlier try.
-        unsettled = next
-        guard try settle(next) else { throw JournalError(.unavailable, what) }
+        let parameters = known.all + [.integer(next.last), .bytes(next.digest), .bytes(batch.bytes)]
+        return try server.change("\(batch.turns) cannot be written.", sql, parameters, doubt: batch.doubt)
     }
 
-    /// Finds out what has become of an append.
-    ///
-    /// - Returns: whether it is durable; if not, it has not happened.
-    private mutating func settle(_ next: BatchChain) throws(JournalError) -> Bool {
-        let found = try server.partition().row
-        switch Settlement(of: found, known: row, next: next) {
-        case .hasNotHappened:
-            unsettled = nil
-            return false
-        case .hasHappened:
-            try confirm(row, "It is unknown whether the turns up to \(next.last.grouped) are durable.")
-            unsettled = nil
-            return true
-        case .isFenced(let epoch):
-            throw JournalError(.fenced, "Another store (epoch \(epoch)) has the journal at \(server.place).")
-        case .isLost(let last):
-            throw JournalError(
-                .damaged,
-                """
-                The journal at \(server.place) has lost its end: it ends at turn \(last.grouped), \
-                and had confirmed turn \(row.end.last.grouped).
-                """)
+    mutating func rewrite(_ known: FenceRow, confirming batch: Batch?) throws(JournalError) -> FencedAnswer {
+        let sql = "UPDATE \(server.place.table("partitions")) SET head = head WHERE id = $1 AND epoch = $2 AND nonce = $3"
+        let doubt = batch.map { "It is unknown whether the turns up to \($0.last.grouped) are durable." }
+        return try server.change(doubt ?? "The journal at \(server.place) is not taken for certain.", sql, known.key)
+    }
+
+    func error(of problem: FenceProblem) -> JournalError {
+        switch problem {
+        case .isNotTaken: JournalError(.unavailable, "The journal at \(server.place) could not be taken.")
+        case .hasChanged(let epoch, let last):
+            JournalError(.busy, "The journal at \(server.place) has changed: its epoch is \(epoch), its end turn \(last.grouped).")
+        case .isUnsettled(let batch):
+            JournalError(.misuse, "It is unknown whether another batch of \(batch.turns) is durable: try that one again.")
+        case .isFenced(let epoch): JournalError(.fenced, "Another store (epoch \(epoch)) has the journal at \(server.place).")
+        case .hasLostEpoch(let epoch, let taken): lost("its epoch is \(epoch), and this store has taken it with \(taken)")
+        case .hasLostEnd(let last): lost("it ends at turn \(last.grouped), and had confirmed turn \(row.end.last.grouped)")
         case .isForeign(let last):
-            throw JournalError(
+            JournalError(
                 .damaged, "The journal at \(server.place) ends at turn \(last.grouped), which this store has not written.")
         }
     }
 
-    /// Makes certain what can be read, which may be before it is replicated: a commit that comes later and is confirmed, confirms it.
-    private mutating func confirm(_ row: FenceRow, _ what: String) throws(JournalError) {
-        let sql = "UPDATE \(server.place.table("partitions")) SET head = head WHERE id = $1 AND epoch = $2 AND nonce = $3"
-        let parameters: [PostgreSQLValue] = [.integer(JournalSchema.partition), .integer(row.epoch), .uuid(row.nonce)]
-        let changed = try server.ask(what) { connection throws(PostgreSQLError) in try Self.commit(sql, parameters, &connection) }
-        guard changed == 1 else { throw try fenced(as: row) }
-    }
-
-    /// Runs a statement that is its own transaction; returns how many rows it has changed.
-    ///
-    /// A server that has committed otherwise than it was to says so by a warning. Then it is unknown what is durable.
-    static func commit(
-        _ sql: String, _ parameters: [PostgreSQLValue], _ connection: inout PostgreSQLConnection
-    ) throws(PostgreSQLError) -> Int {
-        // What a server warns of at the beginning of a connection is no matter of this commit.
-        _ = connection.takeWarnings()
-        let changed = try connection.run(sql, parameters).changed
-        if let warning = connection.takeWarnings().first { throw PostgreSQLError(.lost, warning) }
-        return changed
-    }
-
-    /// The error of one whose statement found no row.
-    ///
-    /// - Parameter claim: what it took the journal for, if that is not certain yet.
-    mutating func fenced(as claim: FenceRow? = nil) throws(JournalError) -> JournalError {
-        let (row, found) = (claim ?? row, try server.partition().row)
-        guard found.epoch >= row.epoch else {
-            return JournalError(
-                .damaged,
-                """
-                The journal at \(server.place) has lost its end: its epoch is \(found.epoch), and this store has taken it with \(row.epoch).
-                """)
-        }
-        return JournalError(.fenced, "Another store (epoch \(found.epoch)) has the journal at \(server.place).")
+    private func lost(_ what: String) -> JournalError {
+        JournalError(.damaged, "The journal at \(server.place) has lost its end: \(what).")
     }
 }
