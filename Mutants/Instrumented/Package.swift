@@ -33,7 +33,7 @@ let package = Package(
         .target(
             name: "SamovarStore", dependencies: ["SamovarCore", "MessagePack", "SamovarWire", "Chosen", deque, heap],
             swiftSettings: settings),
-        .target(name: "Journal", dependencies: ["SamovarCore"], swiftSettings: settings),
+        .target(name: "Journal", dependencies: ["SamovarCore", "Chosen"], swiftSettings: settings),
         .target(
             name: "SamovarSimulator",
             dependencies: [
