@@ -41,17 +41,17 @@ public struct Worker<P: Program>: Sendable {
         }
     }
 
-    private let preparation: @Sendable (_ given: (any Sendable)?) async throws -> Prepared
+    private let preparation: @Sendable (_ given: [any Sendable]) async throws -> Prepared
     /// The queues that it is meant for, unless its process is told otherwise; empty for the default one.
     public private(set) var queues: [Queue] = []
     /// How many jobs of a queue a process holds at once.
     public private(set) var limits: [Queue: Int] = [:]
 
-    /// - Parameter prepare: gets the environment that a test gives, see `prepare(environment:)`.
+    /// - Parameter prepare: gets the environments that a test gives, see `prepare(environments:)`.
     @usableFromInline
     init(
         queues: [Queue], limits: [Queue: Int] = [:],
-        prepare: @escaping @Sendable (_ given: (any Sendable)?) async throws -> Prepared
+        prepare: @escaping @Sendable (_ given: [any Sendable]) async throws -> Prepared
     ) {
         self.queues = queues
         self.limits = limits
@@ -60,20 +60,22 @@ public struct Worker<P: Program>: Sendable {
 
     /// Makes what the handlers need.
     ///
-    /// - Parameter environment: what a test gives the handlers in place of the environment that the worker would make.
-    /// - Throws: what making the environment throws; `EnvironmentMismatch` if what is given is another type's.
-    package func prepare(environment: (any Sendable)? = nil) async throws -> Prepared { try await preparation(environment) }
+    /// - Parameter environments: what a test gives the handlers in place of the environments that the worker would make; it makes
+    ///   none then. Of them, each worker of a join takes the first that is of its type, and one that needs none takes none.
+    /// - Throws: what making an environment throws; `EnvironmentMismatch` if some are given, and none of the type that is needed.
+    package func prepare(environments: [any Sendable] = []) async throws -> Prepared { try await preparation(environments) }
 
-    /// The environment that is given, or a new one.
+    /// The first environment of this type that is given, or a new one, which is the worker's own to tear down.
     @usableFromInline
     static func environment<Environment: Sendable>(
-        _ given: (any Sendable)?, or make: @Sendable () async throws -> Environment
-    ) async throws -> Environment {
-        guard let given, Environment.self != NoEnvironment.self else { return try await make() }
-        guard let environment = given as? Environment else {
-            throw EnvironmentMismatch(wanted: "\(Environment.self)", given: "\(type(of: given))")
+        _ given: [any Sendable], or make: @Sendable () async throws -> Environment
+    ) async throws -> (value: Environment, isOwn: Bool) {
+        guard !given.isEmpty, Environment.self != NoEnvironment.self else { return (try await make(), true) }
+        for value in given {
+            if let environment = value as? Environment { return (environment, false) }
         }
-        return environment
+        throw EnvironmentMismatch(
+            wanted: "\(Environment.self)", given: given.map { "\(type(of: $0))" }.joined(separator: ", "))
     }
 
     /// A worker of one function.
@@ -93,11 +95,11 @@ public struct Worker<P: Program>: Sendable {
         _ handle: nonisolated(nonsending) @escaping @Sendable (P.Effect, Environment, Job<P>) async throws -> P.Message?
     ) {
         self.init(queues: []) { given in
-            let environment = try await Self.environment(given, or: environment)
+            let (environment, isOwn) = try await Self.environment(given, or: environment)
             return Prepared {
                 try await handle($0, environment, $1)
             } tearDown: {
-                await tearDown(environment)
+                if isOwn { await tearDown(environment) }
             }
         }
     }
@@ -124,12 +126,12 @@ public struct Worker<P: Program>: Sendable {
     ) -> Worker {
         let list = handlers()
         return Worker(queues: list.flatMap(\.queues).inOrderOfAppearance) { given in
-            let environment = try await Self.environment(given, or: environment)
+            let (environment, isOwn) = try await Self.environment(given, or: environment)
             return Prepared { effect, job in
                 guard case .answered(let message) = try await list.handle(effect, environment, job) else { throw NotTaken() }
                 return message
             } tearDown: {
-                await tearDown(environment)
+                if isOwn { await tearDown(environment) }
             }
         }
     }
@@ -146,7 +148,8 @@ public struct Worker<P: Program>: Sendable {
     }
 
     /// Several workers in one process: an effect goes to the first that takes it. Each has its own environment. The queues of all are
-    /// served, the default one for a worker that names none.
+    /// served, the default one for a worker that names none. A test gives them their environments with
+    /// `TestJob.run(_:environments:_:)`.
     public init(joining workers: [Worker]) {
         let limits = workers.reduce(into: [:]) { $0.merge($1.limits) { min($0, $1) } }
         let namesQueues = workers.contains { !$0.queues.isEmpty }
@@ -154,7 +157,7 @@ public struct Worker<P: Program>: Sendable {
         self.init(queues: queues.inOrderOfAppearance, limits: limits) { given in
             var prepared: [Prepared] = []
             do {
-                for worker in workers { prepared.append(try await worker.prepare(environment: given)) }
+                for worker in workers { prepared.append(try await worker.prepare(environments: given)) }
             } catch {
                 for done in prepared.reversed() { await done.tearDown() }
                 throw error
@@ -179,7 +182,7 @@ public struct Worker<P: Program>: Sendable {
         message: @escaping @Sendable (P.Message) -> Parent.Message
     ) -> Worker<Parent> {
         Worker<Parent>(queues: queues, limits: limits) { given in
-            let child = try await prepare(environment: given)
+            let child = try await prepare(environments: given)
             return Worker<Parent>.Prepared(
                 { whole, job in
                     guard let part = effect(whole) else { throw NotTaken() }
@@ -241,7 +244,7 @@ public struct NoEnvironment: Sendable {}
 /// The effect is for another worker of the process.
 struct NotTaken: Error {}
 
-/// A test has given a worker an environment of another type than its handlers take.
+/// A test has given a worker environments, and none of the type that its handlers take.
 package struct EnvironmentMismatch: Error, CustomStringConvertible {
     let wanted: String
     let given: String

@@ -169,6 +169,45 @@ import Testing
         #expect(real.notes.isEmpty)
     }
 
+    struct Ledger: Sendable { let owner: String }
+
+    /// Two workers, each with an environment of its own, of which the first cannot be made.
+    private func joined(_ van: Courier.Van) -> Worker<Courier> {
+        Worker(joining: [
+            Worker.handlers(environment: { () -> Ledger in throw Courier.NoLuck() }) {
+                take(.look) { ledger, _ in .delivered("parcels of \(ledger.owner)") }
+            },
+            Courier.worker(van),
+        ])
+    }
+
+    @Test func `Each worker of a join gets the environment of its type, and makes none`() async throws {
+        let (real, fake) = (Courier.Van(), Courier.Van())
+        let worker = joined(real)
+        let look = try await TestJob(Courier.self, .look).run(worker, environments: fake, Ledger(owner: "Ada"))
+        look.expect(.returned(.delivered("parcels of Ada")))
+        let delivery = try await TestJob(Courier.self, .deliver("milk"), key: "k")
+            .run(worker, environments: Ledger(owner: "Ada"), fake)
+        delivery.expect(.returned(.delivered("milk")), sent: [.delivered("half of milk")])
+        #expect(real.notes.isEmpty)
+        #expect(fake.notes == ["delivers milk for k"], "what the test gives is not torn down")
+    }
+
+    @Test func `A worker of a join to which no environment is given is an error, and tears none of the others down`() async throws {
+        let (real, fake) = (Courier.Van(), Courier.Van())
+        let missing = await #expect(throws: (any Error).self) {
+            _ = try await TestJob(Courier.self, .look).run(joined(real), environments: Ledger(owner: "Ada"))
+        }
+        #expect(missing.map { "\($0)" } == "the handlers of this worker take Van as their environment, and were given Ledger")
+        let last = Worker<Courier>(environment: { Ledger(owner: "Ada") }) { _, _, _ in nil }
+        let other = await #expect(throws: (any Error).self) {
+            _ = try await TestJob(Courier.self, .look)
+                .run(Worker(joining: [Courier.worker(real), last]), environments: fake, 5)
+        }
+        #expect(other.map { "\($0)" } == "the handlers of this worker take Ledger as their environment, and were given Van, Int")
+        #expect(real.notes.isEmpty && fake.notes.isEmpty)
+    }
+
     @Test func `An environment that cannot be made is the error of the run`() async throws {
         let worker = Worker<Courier>(environment: { () -> Int in throw Courier.NoLuck() }) { _, _, _ in nil }
         await #expect(throws: Courier.NoLuck.self) { _ = try await TestJob(Courier.self, .look).run(worker) }

@@ -98,19 +98,41 @@ public final class TestJob<P: Program>: Sendable {
     /// - Parameters:
     ///   - worker: that of the program, or one that the test makes: `Worker.handlers { … }`, `Worker { effect, job in … }`.
     ///   - environment: what the handlers get in place of the environment that the worker would make. It must be of the type that
-    ///     they take, and is not torn down.
+    ///     they take, and is not torn down. For workers that were joined, see ``run(_:environments:_:)``.
     /// - Throws: what making the environment throws, or that the one that was given is of another type; what encoding the effect and
     ///   the checkpoint, or decoding the messages throws. What the handler throws is the outcome of the run.
     public func run(_ worker: Worker<P>, environment: (any Sendable)? = nil) async throws -> TestRun<P> {
-        let prepared = try await worker.prepare(environment: environment)
+        try await run(worker, given: environment.map { [$0] } ?? [])
+    }
+
+    /// The same for a worker that was joined from several, with an environment for each, in any order.
+    ///
+    /// ```swift
+    /// let worker = Worker(joining: [PagesApp.worker, MailApp.worker])
+    /// let run = try await TestJob(Site.self, .mail("Ada")).run(worker, environments: FakeBrowser(), FakeMailer())
+    /// ```
+    ///
+    /// Each of the workers gets the first that is of the type which its handlers take, so two workers of one type share it; to give
+    /// them different ones, run them one by one. A worker without an environment gets none. One that nobody takes is not told of.
+    ///
+    /// - Throws: as ``run(_:environment:)``; also if a worker takes an environment and none of its type is given, whether it is the
+    ///   one that takes the effect or not, so that no test makes the environment of production by an oversight.
+    public func run(
+        _ worker: Worker<P>, environments first: any Sendable, _ others: any Sendable...
+    ) async throws -> TestRun<P> {
+        try await run(worker, given: [first] + others)
+    }
+
+    private func run(_ worker: Worker<P>, given environments: [any Sendable]) async throws -> TestRun<P> {
+        let prepared = try await worker.prepare(environments: environments)
         let run: TestRun<P>
         do {
             run = try await self.run(prepared)
         } catch {
-            if environment == nil { await prepared.tearDown() }
+            await prepared.tearDown()
             throw error
         }
-        if environment == nil { await prepared.tearDown() }
+        await prepared.tearDown()
         return run
     }
 
