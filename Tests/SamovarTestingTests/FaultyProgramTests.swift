@@ -104,6 +104,156 @@ import Testing
             ])
     }
 
+    /// A part of each message that it makes itself is lost when it is encoded.
+    enum Leaky: Program {
+        struct Parcel: Portable {
+            var kept = 0
+            var lost = 0
+            enum CodingKeys: String, CodingKey { case kept }
+        }
+        typealias ViewState = Bool
+        struct State: Portable { var isTicking = false }
+        enum Input: Portable { case take, follow, work, tick }
+        enum Effect: Portable { case work }
+        enum Message: Portable {
+            case asked(Input)
+            case begun(Parcel), taken(Parcel), followed(Parcel), failed(Parcel), operated(Parcel), ticked(Parcel)
+        }
+
+        static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Leaky> { .state(State(), .then(.begun(Parcel(lost: 1)))) }
+
+        static func accept(_ input: Input, _ state: State, _ turn: Turn) -> Message {
+            input == .take ? .taken(Parcel(lost: 2)) : .asked(input)
+        }
+
+        static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Leaky> {
+            switch message {
+            case .asked(.follow): return .then(.followed(Parcel(lost: 3)))
+            case .asked(.work): return .run(.work)
+            case .asked(.tick): state.isTicking = true
+            default: break
+            }
+            return .none
+        }
+
+        static func subscriptions(_ state: State) -> [Subscription<Leaky>] {
+            state.isTicking ? [.every(.seconds(1), id: "clock", send: .ticked(Parcel(lost: 6)))] : []
+        }
+
+        static func failed(_ effect: Effect, _ failure: Failure) -> Message? { .failed(Parcel(lost: 4)) }
+        static func operated(_ action: OperatorAction<Leaky>) -> Message? { .operated(Parcel(lost: 5)) }
+        static func view(_ state: State) -> Bool { state.isTicking }
+    }
+
+    /// Of `.name(Parcel(kept: 0, lost: number))`.
+    private func loss(_ call: String, _ name: String, _ number: Int, _ source: String) -> String {
+        "\(call): .\(name)(Parcel(kept: 0, lost: \(number))), \(source), does not survive being encoded and decoded\n"
+            + "  message.\(name).lost: expected \(number), is 0"
+    }
+
+    @Test func `A message of the program that the codec changes is told of once, with where it came from`() throws {
+        let store = try TestStore(Leaky.self, exhaustive: false, reporter: reports.reporter)
+        #expect(reports.takeAll() == [loss("the start", "begun", 1, "which turn 1 ordered with `.then`")])
+        var turn = store.head
+        store.send(.take)
+        #expect(reports.takeAll() == [loss("send(.take)", "taken", 2, "which `accept` made in turn \(turn + 1)")])
+        turn = store.head
+        store.send(.follow)
+        #expect(reports.takeAll() == [loss("send(.follow)", "followed", 3, "which turn \(turn + 1) ordered with `.then`")])
+        turn = store.head
+        store.send(.work)
+        #expect(reports.takeAll() == [])
+        store.fail(.work)
+        #expect(reports.takeAll() == [loss("fail(.work)", "failed", 4, "which `failed` made of effect \(turn + 1)/0")])
+        store.pause(.queue("mail"))
+        let told = reports.takeAll()
+        #expect(told.count == 1)
+        #expect(told.first?.contains(".operated(Parcel(kept: 0, lost: 5)), which `operated` made in turn ") == true, "\(told)")
+        store.send(.tick)
+        #expect(reports.takeAll() == [loss("send(.tick)", "ticked", 6, "which the subscription “clock” sends")])
+        store.advance(by: .seconds(10))
+        store.send(.take)
+        store.send(.follow)
+        #expect(reports.takeAll() == [], "each has been told")
+    }
+
+    /// Measures, and knows when it is to end only one turn after it has begun.
+    enum Gauge: OpenProgram {
+        struct State: Portable {
+            var isMeasuring = false
+            var end: Timestamp?
+            var samples: [Double] = []
+        }
+        enum Message: Portable { case begin, arm, measured([Double]), ended }
+
+        static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Gauge> { .state(State()) }
+
+        static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Gauge> {
+            switch message {
+            case .begin:
+                state.isMeasuring = true
+                return .then(.arm)
+            case .arm:
+                state.end = turn.now + .seconds(9)
+                return .then(.measured([.nan, 1]))
+            case .measured(let samples): state.samples = samples
+            case .ended: state.isMeasuring = false
+            }
+            return .none
+        }
+
+        static func subscriptions(_ state: State) -> [Subscription<Gauge>] {
+            guard state.isMeasuring, let end = state.end else {
+                precondition(!state.isMeasuring, "asked for in the middle of a group")
+                return []
+            }
+            return [.at(end, id: "end", send: .ended)]
+        }
+    }
+
+    @Test func `Subscriptions are asked for after a group only, and what is not a number survives the codec`() throws {
+        let store = try TestStore(Gauge.self, exhaustive: false, reporter: reports.reporter)
+        store.send(.begin)
+        store.advance(by: .seconds(9))
+        #expect(!store.state.isMeasuring && store.state.samples.count == 2)
+        #expect(reports.takeAll() == [])
+    }
+
+    /// Orders a message that refuses to be encoded.
+    enum Mute: OpenProgram {
+        struct State: Portable {}
+        struct Unspeakable: Error {}
+        struct Message: Portable {
+            var isSpoken: Bool
+            enum CodingKeys: CodingKey { case isSpoken }
+
+            func encode(to encoder: any Encoder) throws {
+                guard isSpoken else { throw Unspeakable() }
+                var container = encoder.container(keyedBy: CodingKeys.self)
+                try container.encode(isSpoken, forKey: .isSpoken)
+            }
+        }
+
+        static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Mute> { .state(State()) }
+
+        static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Mute> {
+            message.isSpoken ? .then(Message(isSpoken: false)) : .none
+        }
+    }
+
+    @Test func `A message that cannot be encoded is named before the store stops because of it`() throws {
+        let store = try TestStore(Mute.self, reporter: reports.reporter)
+        let turn = store.head + 1
+        store.send(Mute.Message(isSpoken: true))
+        #expect(
+            reports.takeAll() == [
+                "send(Message(isSpoken: true)): Message(isSpoken: false), which turn \(turn) ordered with `.then`, "
+                    + "cannot be encoded and decoded: Unspeakable()",
+                "send(Message(isSpoken: true)): the store stops: "
+                    + "the group of turn \(turn) has a value that cannot be encoded: Unspeakable()",
+            ])
+    }
+
     /// Sells what it does not have.
     enum Shop: OpenProgram {
         struct State: Portable { var stock = 1 }

@@ -34,6 +34,8 @@ struct Difference {
     }
 
     var isEmpty: Bool { parts.isEmpty }
+    /// Whether the values can be told from each other. What is not a number is unequal to itself, and so is a list of such after a copy.
+    var isVisible: Bool { parts.contains { $0.expected != $0.actual } }
     /// Whether there may be more parts than were found.
     var isCut: Bool { parts.count >= Self.limit }
 

@@ -23,7 +23,9 @@ public import Testing
 ///
 /// It *is* the production engine: inputs, messages, effects and the state pass the codec and a journal; labels, policies, retries,
 /// limits and timers are those of the store; a worker takes each effect as soon as the store hands it out. Everything happens
-/// at once, in the order in which the calls are made, on one thread.
+/// at once, in the order in which the calls are made, on one thread. A message that does not survive being encoded and decoded is
+/// reported with where it came from: `accept`, `.then`, `failed`, `operated`, a subscription, or the call of the test. Of what the
+/// program makes itself, each case is told of once.
 ///
 /// **Exhaustive** by default: each call that may change the state says how, with a closure that gets the state before and makes
 /// of it what is expected. At the end nothing may be left: no open effect, no dead one, no output that was not expected. Call
@@ -45,6 +47,9 @@ public final class TestStore<P: Program> {
     private let seen = Recorder<P.ViewState>()
     private typealias Breach = (name: String, turn: String)
     private let breaches = Recorder<Breach>()
+    private let messages = MessageCheck<P>()
+    /// Whether the input of this call survives being encoded and decoded. Of one that does not, no more is told.
+    private var inputIsSound = true
     /// The newest output that was expected.
     var expectedOutputs = EffectID(turn: 0, ordinal: 0)
     /// Dead effects that were expected.
@@ -79,11 +84,12 @@ public final class TestStore<P: Program> {
         }
         bench = try TestBench(
             seed: try MessagePackEncoder(canonical: true).encode(seed), now: now, limits: limits, gates: gates,
-            observers: [watcher] + Self.guardians(breaches) + observers)
+            observers: [watcher, messages.observer] + Self.guardians(breaches) + observers)
         isExhaustive = exhaustive
         self.reporter = reporter
         made = location
         Self.note(view, in: seen)
+        reportMessages("the start", at: location)
         for rule in P.invariants where !rule.holds(state) { Self.note((rule.name, "the start, turn 1"), in: breaches) }
         reportBreaches("the start", at: location)
         checkCodec(at: location)
@@ -121,6 +127,12 @@ public final class TestStore<P: Program> {
         for breach in breaches.takeAll() where toldProblems.insert("invariant \(breach.name)").inserted {
             report("\(call): “\(breach.name)” is broken after \(breach.turn)", at: location)
         }
+    }
+
+    /// Messages of the program that do not survive.
+    private func reportMessages(_ call: String, at location: SourceLocation) {
+        if bench.stop == nil { messages.look(at: P.subscriptions(state)) }
+        for problem in messages.takeProblems(ofInputs: inputIsSound) { report("\(call): \(problem)", at: location) }
     }
 
     deinit {
@@ -248,9 +260,11 @@ public final class TestStore<P: Program> {
         let before = state
         var expected = before
         expect(&expected)
+        inputIsSound = true
         body()
         // One that was requeued may die again, which is to be expected anew.
         if !expectedDead.isEmpty { expectedDead.formIntersection(bench.machine.deadEffects.map(\.effect.id)) }
+        reportMessages(call, at: location)
         reportBreaches(call, at: location)
         if let stop = bench.stop { return report("\(call): the store stops: \(stop)", at: location) }
         let change = isExhaustive ? nil : Difference(expected: before, actual: expected, named: "state")
@@ -264,7 +278,7 @@ public final class TestStore<P: Program> {
         do {
             let restored = try recorded.decode(P.State.self, from: bench.machine.stateBytes())
             let difference = Difference(expected: state, actual: restored, named: "state")
-            guard !difference.isEmpty, toldProblems.insert("state").inserted else { return }
+            guard difference.isVisible, toldProblems.insert("state").inserted else { return }
             report("the codec", "the state does not survive being encoded and decoded", difference, at: location)
         } catch {
             guard toldProblems.insert("state").inserted else { return }
@@ -277,6 +291,8 @@ public final class TestStore<P: Program> {
         do {
             let bytes = try encoder.encode(value)
             let difference = Difference(expected: value, actual: try decoder.decode(Value.self, from: bytes), named: "value")
+            guard difference.isVisible else { return bytes }
+            inputIsSound = false
             report(call, "\(ValueText.of(value)) does not survive being encoded and decoded", difference, at: location)
             return bytes
         } catch {
