@@ -35,6 +35,9 @@ private enum Mill: Program {
 
     static func start(_ seed: String, _ turn: Turn) throws -> Next<Mill> {
         guard seed != "sealed" else { throw Sealed() }
+        if seed == "slide" {
+            return .state(State(), (1...3).reduce(Command.none) { $0.run("slide \($1)", id: "lane", policy: .serial(limit: 2)) })
+        }
         if seed == "pile" {
             return .state(
                 State(log: []),
@@ -73,7 +76,9 @@ private enum Mill: Program {
     static func view(_ state: State) -> Int { state.log.count }
 
     static func failed(_ effect: String, _ failure: Failure) -> Message? {
-        effect == "quiet" ? nil : .broke("\(effect) \(failure)")
+        // One that finds no room comes back, without an end.
+        if effect.hasPrefix("slide") { return .input(.grind(effect, id: "lane", policy: "serial")) }
+        return effect == "quiet" ? nil : .broke("\(effect) \(failure)")
     }
 }
 
@@ -202,6 +207,33 @@ private enum Mill: Program {
         #expect(store.state.log.allSatisfy { $0.hasSuffix("2 effects “lane” are open, which is its limit") }, "\(store.state.log)")
         #expect(Self.names(store.takeEffects()) == ["sack 1"])
         #expect(try store.send(.turn(true)) == .applied(turn: 8))
+    }
+
+    @Test func `A store whose first effects lead to too many turns says so before anything is sent`() throws {
+        var settings = LocalStoreSettings()
+        settings.group.turns = 5
+        var store = try LocalStore(Mill.self, seed: "slide", settings: settings)
+        let obstacle = store.obstacle
+        guard case .group(.turns(5, root: _))? = obstacle else { return #expect(Bool(false), "\(String(describing: obstacle))") }
+        #expect(Self.names(store.takeEffects()) == ["slide 1"])
+        #expect(store.obstacle == obstacle, "it stays")
+        do throws(LocalStoreError) {
+            try store.send(.ring)
+            Issue.record("a broken store took an input")
+        } catch let caught {
+            #expect(caught == obstacle)
+        }
+    }
+
+    @Test func `What keeps a store from taking inputs is there to be asked for, and gone with it`() throws {
+        var settings = LocalStoreSettings()
+        settings.untaken = 1
+        var store = try LocalStore(Mill.self, seed: "mill", settings: settings)
+        #expect(store.obstacle == nil)
+        try store.send(.ring)
+        #expect(store.obstacle == .untaken(1))
+        _ = store.takeOutputs()
+        #expect(store.obstacle == nil)
     }
 
     @Test func `Outputs are taken once, in order`() throws {

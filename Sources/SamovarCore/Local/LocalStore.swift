@@ -32,8 +32,12 @@ public struct JournalingLocalStore<P: Program, Journal: TurnJournal>: ~Copyable 
     @usableFromInline var book: LocalBook<P>
     private let settings: LocalStoreSettings
     @usableFromInline var sent: Int
-    /// Why nothing is taken any more, or not yet.
-    @usableFromInline var obstacle: LocalStoreError?
+    /// Why nothing is taken any more, or not yet: what `send` and `fire` would throw now. Nil if they would take something.
+    ///
+    /// It may be there from the start: effects of `start` for which there is no room fail before anybody calls the store, and what
+    /// comes of that may pass a limit. `takeEffects()` and the like tell nothing of it: they hand out what there is. After `.group`
+    /// it stays; the others are gone once effects have run, or outputs were taken.
+    public private(set) var obstacle: LocalStoreError?
     /// The time of the next turn.
     public private(set) var now: Timestamp
     /// Where turns are written to.
@@ -45,8 +49,8 @@ public struct JournalingLocalStore<P: Program, Journal: TurnJournal>: ~Copyable 
     ///   - now: the time of the first turns, until `advance(to:)`; the core has no clock.
     ///   - secret: keys `turn.random` and `turn.uuid`; with the same one, and the same inputs at the same times, everything is the
     ///     same again.
-    /// - Throws: what `start` throws; `LocalStoreError` if its follow-ups pass a limit. Effects for which there is no room fail after it;
-    ///   if they lead to too many turns, the first `send` throws that.
+    /// - Throws: what `start` throws; `LocalStoreError` if its follow-ups pass a limit. Effects for which there is no room fail
+    ///   after it; if they lead to too many turns, that is the ``obstacle``, and `send`, `fire`, `answer` and `fail` throw it.
     public init(
         _ program: P.Type = P.self, seed: P.Seed, journal: Journal, now: Timestamp = Timestamp(microseconds: 0),
         secret: Secret = Secret(high: 0, low: 0), settings: LocalStoreSettings = LocalStoreSettings()
