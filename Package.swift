@@ -277,7 +277,8 @@ let package = Package(
         .testTarget(name: "SnippetTests", dependencies: samovar + ["SamovarTesting", logging], swiftSettings: settings),
         .testTarget(name: "SamovarCoreTests", dependencies: ["SamovarCore"], swiftSettings: settings),
         .testTarget(
-            name: "SamovarTestingTests", dependencies: ["SamovarCore", "SamovarWorker", "SamovarTesting"], swiftSettings: settings),
+            name: "SamovarTestingTests", dependencies: ["SamovarCore", "MessagePack", "SamovarWorker", "SamovarTesting"],
+            swiftSettings: settings),
         .testTarget(
             name: "MessagePackTests", dependencies: ["MessagePack", "ProcessSupport"], exclude: ["interop.py"],
             swiftSettings: settings),

@@ -1,6 +1,7 @@
 /// How much a reader, encoder or decoder accepts before it refuses with a typed error.
 ///
-/// Encoder and decoder apply the same limits, so what was written with a set of limits can be read with it.
+/// Encoder and decoder apply the same limits, so what was written with a set of limits can be read with it. Only how deep a
+/// ``MessagePackable`` value nests is looked at where it is read, and not where it is written.
 public struct MessagePackLimits: Hashable, Sendable {
     /// How deep arrays and maps may be nested. At most ``largestDepth``, because depth costs stack.
     public let maximumDepth: Int

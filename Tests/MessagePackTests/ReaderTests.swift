@@ -93,6 +93,21 @@ import Testing
         }
     }
 
+    @Test func `A value that writes itself is held to the depth where it is read, and not where it is written`() throws {
+        func nest(_ depth: Int) -> Nest { (1..<depth).reduce(Nest()) { inner, _ in Nest(children: [inner]) } }
+        let codec = ValueCodec<Nest>(MessagePackEncoder(), MessagePackDecoder())
+        let writers: [(Nest) throws -> [UInt8]] = [{ try MessagePackEncoder().encode($0) }, { try codec.encode($0) }]
+        for write in writers {
+            let (flat, deep) = (try write(nest(64)), try write(nest(65)))
+            #expect(try MessagePackDecoder().decode(Nest.self, from: flat).children.count == 1)
+            #expect(try codec.decode(flat).children.count == 1)
+            #expect { try MessagePackDecoder().decode(Nest.self, from: deep) } throws: {
+                ($0 as? MessagePackError)?.code == .tooDeep
+            }
+            #expect { try codec.decode(deep) } throws: { ($0 as? MessagePackError)?.code == .tooDeep }
+        }
+    }
+
     @Test func `Size is limited`() throws {
         let limits = MessagePackLimits(maximumBytes: 3)
         var reader = MessagePackReader(hex("a3787878"), limits: limits)
@@ -124,9 +139,11 @@ import Testing
     }
 }
 
-private struct Nest: Codable, MessagePackable {
+private struct Nest: Codable {
     var children: [Nest] = []
+}
 
+extension Nest: MessagePackable {
     func write(to writer: inout MessagePackWriter) {
         writer.writeArrayHeader(children.count)
         for child in children { writer.write(child) }

@@ -1,3 +1,4 @@
+import MessagePack
 import SamovarCore
 import SamovarTesting
 import Synchronization
@@ -254,6 +255,29 @@ import Testing
             ])
     }
 
+    /// Orders a message that writes itself deeper than it can be read.
+    enum Deep: OpenProgram {
+        struct State: Portable {}
+        struct Message: Portable { var inner: [Message] = [] }
+
+        static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Deep> { .state(State()) }
+
+        static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Deep> {
+            guard message.inner.isEmpty else { return .none }
+            return .then((1...64).reduce(Message()) { inner, _ in Message(inner: [inner]) })
+        }
+    }
+
+    @Test func `A message that is nested too deep to be read again is told of`() throws {
+        let store = try TestStore(Deep.self, reporter: reports.reporter)
+        let turn = store.head + 1
+        store.send(Deep.Message())
+        let told = reports.takeAll()
+        #expect(told.count == 1)
+        let text = "which turn \(turn) ordered with `.then`, cannot be encoded and decoded: "
+        #expect(told.first?.contains(text + "values are nested deeper than the limit of 64") == true, "\(told)")
+    }
+
     /// Sells what it does not have.
     enum Shop: OpenProgram {
         struct State: Portable { var stock = 1 }
@@ -297,5 +321,16 @@ import Testing
         let turn = store.head
         store.send(.sellTwice)
         #expect(reports.takeAll() == ["send(.sellTwice): “no negative stock” is broken after turn \(turn + 2), by .sell(1)"])
+    }
+}
+
+extension FaultyProgramTests.Deep.Message: MessagePackable {
+    func write(to writer: inout MessagePackWriter) {
+        writer.writeArrayHeader(inner.count)
+        for message in inner { writer.write(message) }
+    }
+
+    init(from reader: inout MessagePackReader) throws(MessagePackError) {
+        for _ in 0..<(try reader.readArrayHeader()) { inner.append(try reader.read()) }
     }
 }

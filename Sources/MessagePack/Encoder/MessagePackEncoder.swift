@@ -8,7 +8,7 @@
 /// - `[UInt8]` is binary data.
 /// - A dictionary is a map if all its keys are encoded as strings or integers, whatever their type; else an array of keys
 ///   and values in turn. (By itself a dictionary asks for a map only with keys of type `String` and `Int`.)
-/// - A ``MessagePackable`` value writes itself.
+/// - A ``MessagePackable`` value writes itself, as deep as it likes: see there.
 ///
 /// The keys of other maps are strings. A value which encodes nothing is an empty map.
 public struct MessagePackEncoder: Sendable {
