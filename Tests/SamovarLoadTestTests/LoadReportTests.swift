@@ -19,7 +19,7 @@ struct LoadReportTests {
 
     private func report(
         input: String = #"{"increment":{}}"#, lost: Int = 0, problems: [String] = [],
-        evidence: LoadReport.Judgement.Evidence = .journal(turns: 1_234)
+        evidence: LoadReport.Judgement.Evidence = .journal(turns: 1_234), withoutEnd: Int = 0
     ) -> LoadReport {
         var findings = Judge.Findings()
         findings.lost = lost
@@ -37,7 +37,7 @@ struct LoadReportTests {
         return LoadReport(
             program: "Counter", started: "2026-01-02T03:04:05Z", pace: .rate(1_000),
             settings: [("rate", "1000 inputs/s"), ("input", input)], machines: ["here: 2 processors"], duration: 3, counts: counts,
-            withoutView: 0,
+            withoutView: 0, withoutEnd: withoutEnd,
             latencies: Latencies(
                 applied: summary(2_000, [(0, 80), (50, 678), (90, 900), (99, 12_345), (99.9, 1_500_000), (100, 2_000_000)]),
                 settled: summary(0, []), view: summary(1_900, [(0, 100), (50, 16_000), (100, 40_000)])),
@@ -115,6 +115,14 @@ struct LoadReportTests {
         #expect(lines.contains("note: a < b & c"))
     }
 
+    @Test func `Inputs whose end nobody told are counted beside what was measured`() {
+        let report = report(withoutEnd: 1_234)
+        let told = "1,234 inputs were chosen for send → settled, and their end was never told: "
+        #expect(report.remarks(isOwn: true, rejection: nil).contains(told + "the figures are those of the others, and too good."))
+        #expect(report.value["withoutEnd"] == .int(1_234))
+        #expect(!self.report().remarks(isOwn: true, rejection: nil).contains { $0.contains("never told") })
+    }
+
     @Test func `Figures have three digits and their unit`() {
         #expect(
             [0, 999, 1_000, 12_345, 999_999, 61_000_000].map { latencyText($0) } == [
@@ -140,7 +148,8 @@ struct LoadReportTests {
     @Test func `A test in which nothing was seen has a page, too`() throws {
         let empty = LoadReport(
             program: "x", started: "", pace: .saturate(window: 1), settings: [], machines: [], duration: 1, counts: ClientCounts(),
-            withoutView: 0, latencies: Latencies(applied: summary(0, []), settled: summary(0, []), view: summary(0, [])),
+            withoutView: 0, withoutEnd: 0,
+            latencies: Latencies(applied: summary(0, []), settled: summary(0, []), view: summary(0, [])),
             seconds: [],
             processes: [], kills: [], bytes: LoadReport.BytesPerMessage(sent: 0, received: 0, view: nil, journal: nil),
             judgement: LoadReport.Judgement(evidence: .journal(turns: 0), findings: Judge.Findings()), problems: [], notes: [])

@@ -33,7 +33,7 @@ struct CoordinatorMachineTests {
         return .result(
             AgentResult(
                 counts: counts, latencies: Latencies(applied: Distribution(), settled: Distribution(), view: Distribution()),
-                bytes: WireBytes(), views: 0, withoutView: 0, problems: [], rejection: nil))
+                bytes: WireBytes(), views: 0, withoutView: 0, withoutEnd: 0, problems: [], rejection: nil))
     }
 
     /// Both agents send from second 1 on.

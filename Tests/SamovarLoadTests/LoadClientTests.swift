@@ -74,6 +74,31 @@ struct LoadClientTests {
         #expect(client.counts.dead == 1)
     }
 
+    @Test func `An input whose end nobody tells is counted`() throws {
+        var client = try connected(plan())
+        client.begin(at: at(0))
+        _ = client.pump(now: at(4_000))
+        _ = client.received(receipt((1, 10, .applied), (2, 11, .applied)), now: at(5_000))
+        #expect(client.withoutEnd == 2, "they are waited for")
+        _ = client.received(envelope(.settled(turn: 10, dead: [])), now: at(6_000))
+        #expect(client.withoutEnd == 1)
+        _ = client.received(envelope(.error(PeerError(.sessionExpired, "your session has expired"))), now: at(7_000))
+        let isIdle = client.isIdle(now: at(7_000))
+        #expect(isIdle, "nothing is waited for any more")
+        #expect(client.withoutEnd == 1 && client.takeSamples().count == 3)
+    }
+
+    @Test func `An input for which there was no room to ask is counted`() throws {
+        // Of so many clients, each asks for the end of one input at a time.
+        var client = try connected(plan(clients: 4_096, duration: 60_000_000))
+        client.begin(at: at(0))
+        #expect(sent(client.pump(now: at(5_000_000))) == [1, 2])
+        _ = client.received(receipt((1, 10, .applied), (2, 11, .applied)), now: at(5_000_000))
+        #expect(client.withoutEnd == 2)
+        _ = client.received(envelope(.settled(turn: 10, dead: [])), now: at(5_000_000))
+        #expect(client.withoutEnd == 1)
+    }
+
     @Test func `What was due and not sent goes after the end, but not for ever`() throws {
         var client = try connected(plan())
         client.begin(at: at(0))

@@ -44,6 +44,8 @@ public struct LoadClient: ~Copyable {
     private let clients: Int
     private let inputs: [InputTemplate]
     private var settling: [Int: Timestamp] = [:]
+    /// Inputs that were chosen to be asked for, and of which nobody will tell the end.
+    private var unmeasured = 0
     private var settleStride: Int
     private let settleLimit: Int
     /// When the inputs without an outcome were due, from `oldest` on; nil once it has one.
@@ -85,6 +87,9 @@ public struct LoadClient: ~Copyable {
         set { machine.places = newValue }
     }
     public var timeline: Timeline { machine.timeline }
+    /// Inputs that were chosen for send → settled, and whose end was not told until now: it is waited for, there was no room to
+    /// ask, or the store could not tell any more. The slow ones are among them, so what was measured is too good.
+    public var withoutEnd: Int { unmeasured + settling.count }
     /// Everything that was sent has an outcome, and everything that was asked for has ended.
     public func isIdle(now: Timestamp) -> Bool { counts.unanswered == 0 && settling.isEmpty && !hasMore(now) }
 
@@ -217,7 +222,7 @@ extension LoadClient {
                 guard let due = settling.removeValue(forKey: turn) else { break }
                 counts.dead += dead.count
                 samples.append(.settled(after: now.microseconds - due.microseconds))
-            case .unsettled(let turn, _): settling[turn] = nil
+            case .unsettled(let turn, _): if settling.removeValue(forKey: turn) != nil { unmeasured += 1 }
             case .refused(let error):
                 refusal = error.text
                 rest.append(action)
@@ -253,7 +258,10 @@ extension LoadClient {
     /// requests wait, a slow time would be measured less often than a fast one.
     private mutating func settle(_ turn: Int, _ due: Timestamp, _ now: Timestamp, _ actions: inout [ClientMachine.Action]) {
         if settling.count > settleLimit / 2 { settleStride *= 2 }
-        guard settling.count < settleLimit, let asked = try? machine.settle(turn: turn, now: now) else { return }
+        guard settling.count < settleLimit, let asked = try? machine.settle(turn: turn, now: now) else {
+            unmeasured += 1
+            return
+        }
         settling[turn] = due
         actions += asked
     }

@@ -4,7 +4,7 @@ public import SamovarStore
 /// when it joins.
 public enum LoadProtocol {
     /// Raised whenever a message changes.
-    public static let version = 2
+    public static let version = 3
     /// The bytes of a session's ledger that travel in one message.
     public static let pieceSize = 256 << 10
     /// How often an agent says something, in microseconds.
@@ -95,6 +95,8 @@ public struct AgentResult: Codable, Equatable, Sendable {
     public var views: Int
     /// Inputs whose view was never seen, for want of a later view or of memory.
     public var withoutView: Int
+    /// Inputs that were chosen for send → settled, and whose end was never told.
+    public var withoutEnd: Int
     /// Why the store refused clients, if it did.
     public var problems: [String]
     /// Why an input was rejected, for example.
@@ -102,13 +104,14 @@ public struct AgentResult: Codable, Equatable, Sendable {
 
     public init(
         counts: ClientCounts, latencies: Latencies<Distribution>, bytes: WireBytes, views: Int, withoutView: Int,
-        problems: [String], rejection: String?
+        withoutEnd: Int, problems: [String], rejection: String?
     ) {
         self.counts = counts
         self.latencies = latencies
         self.bytes = bytes
         self.views = views
         self.withoutView = withoutView
+        self.withoutEnd = withoutEnd
         self.problems = problems
         self.rejection = rejection
     }
@@ -186,7 +189,8 @@ extension AgentMessage {
         case .ledger(_, let sent, _): isPlausibleCount(sent)
         case .result(let result):
             result.counts.isPlausible && result.bytes.isPlausible && isPlausibleCount(result.views)
-                && isPlausibleCount(result.withoutView) && result.latencies.applied.isPlausible
+                && isPlausibleCount(result.withoutView) && isPlausibleCount(result.withoutEnd)
+                && result.latencies.applied.isPlausible
                 && result.latencies.settled.isPlausible && result.latencies.view.isPlausible
         }
     }

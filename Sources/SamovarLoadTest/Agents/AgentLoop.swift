@@ -251,6 +251,7 @@ struct AgentLoop: ~Copyable {
         return AgentResult(
             counts: counts(now), latencies: latencies.map(\.distribution), bytes: bytes, views: views,
             withoutView: subscribers.reduce(0) { $0 + $1.tracker.waiting + $1.tracker.unmeasured },
+            withoutEnd: slotStates.reduce(0) { $0 + $1.client.withoutEnd },
             problems: Set(slotStates.compactMap { $0.client.refusal }).sorted(),
             rejection: slotStates.lazy.compactMap { $0.client.rejection }.first)
     }

@@ -31,6 +31,7 @@ extension LoadTest {
             program: Self.program(before) ?? Types.schema?.name ?? "an unknown program", started: begun.ISO8601Format(),
             pace: plan.pace, settings: command.shownSettings(isOwn: isOwn), machines: Self.machines(result.agents),
             duration: Double(plan.duration) / 1_000_000, counts: counts, withoutView: results.reduce(0) { $0 + $1.withoutView },
+            withoutEnd: results.reduce(0) { $0 + $1.withoutEnd },
             latencies: Latencies(
                 applied: LatencyRecorder(merging: results.map(\.latencies.applied)).summary,
                 settled: LatencyRecorder(merging: results.map(\.latencies.settled)).summary,
@@ -40,38 +41,8 @@ extension LoadTest {
                 sent: Double(bytes.sent) / inputs, received: Double(bytes.received) / inputs,
                 view: views == 0 ? nil : Double(bytes.viewed) / Double(views), journal: journalBytes.map { Double($0) / inputs }),
             judgement: judgement, problems: problems)
-        report.notes = notes(on: report, rejection: results.lazy.compactMap(\.rejection).first)
+        report.notes = report.remarks(isOwn: isOwn, rejection: results.lazy.compactMap(\.rejection).first)
         return report
-    }
-
-    private func notes(on report: LoadReport, rejection: String?) -> [String] {
-        let counts = report.counts
-        var notes: [String] = []
-        if counts.due > counts.sent {
-            notes.append(
-                "\(countText(counts.due - counts.sent)) inputs were due and never sent, since the store did not keep up: "
-                    + "the latencies are those of the others, and too good.")
-        }
-        if counts.rejected > 0 {
-            notes.append("\(countText(counts.rejected)) inputs were rejected: \(rejection ?? "without a reason")")
-        }
-        if case .saturate = plan.pace {
-            notes.append(
-                "With --saturate a client waits for the store before it sends more, so latency means how long the queue is.")
-        }
-        let measured = report.latencies.settled.count
-        if measured < report.latencies.applied.count {
-            notes.append(
-                "send → settled was measured for \(countText(measured)) inputs, chosen by their number before they were sent.")
-        }
-        if report.withoutView > 0 {
-            notes.append(
-                "\(countText(report.withoutView)) inputs were followed by no view of their turn or a later one: "
-                    + "they did not change it.")
-        }
-        if counts.dead > 0 { notes.append("\(countText(counts.dead)) effects died.") }
-        if !isOwn { notes.append("The store was not started by this test, so its processor and memory are not in it.") }
-        return notes
     }
 
     /// With what all sessions were told. What one that is missing has told of its own may be cut short.

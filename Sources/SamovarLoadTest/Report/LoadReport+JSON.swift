@@ -28,6 +28,7 @@ extension LoadReport {
             ],
             "deadEffects": number(counts.dead),
             "withoutView": number(withoutView),
+            "withoutEnd": number(withoutEnd),
             "bytesPerInput": [
                 "sent": .double(bytes.sent), "received": .double(bytes.received), "journal": optional(bytes.journal),
             ],

@@ -75,6 +75,8 @@ struct LoadReport {
     let counts: ClientCounts
     /// Inputs whose view was never seen.
     let withoutView: Int
+    /// Inputs that were chosen for send → settled, and whose end was never told.
+    let withoutEnd: Int
     let latencies: Latencies<LatencySummary>
     let seconds: [Second]
     let processes: [ProcessFigures]

@@ -1,0 +1,47 @@
+import SamovarLoad
+
+extension LoadReport {
+    /// What a reader of the figures should know, and what is no fault.
+    ///
+    /// - Parameters:
+    ///   - isOwn: whether the test has started the store itself.
+    ///   - rejection: why an input was rejected, for example.
+    func remarks(isOwn: Bool, rejection: String?) -> [String] {
+        var remarks: [String] = []
+        if counts.due > counts.sent {
+            remarks.append(
+                "\(countText(counts.due - counts.sent)) inputs were due and never sent, since the store did not keep up: "
+                    + "the latencies are those of the others, and too good.")
+        }
+        if counts.rejected > 0 {
+            remarks.append("\(countText(counts.rejected)) inputs were rejected: \(rejection ?? "without a reason")")
+        }
+        if case .saturate = pace {
+            remarks.append(
+                "With --saturate a client waits for the store before it sends more, so latency means how long the queue is.")
+        }
+        remarks += settledRemarks
+        if withoutView > 0 {
+            remarks.append(
+                "\(countText(withoutView)) inputs were followed by no view of their turn or a later one: they did not change it.")
+        }
+        if counts.dead > 0 { remarks.append("\(countText(counts.dead)) effects died.") }
+        if !isOwn { remarks.append("The store was not started by this test, so its processor and memory are not in it.") }
+        return remarks
+    }
+
+    private var settledRemarks: [String] {
+        var remarks: [String] = []
+        let measured = latencies.settled.count
+        if measured < latencies.applied.count {
+            remarks.append(
+                "send → settled was measured for \(countText(measured)) inputs, chosen by their number before they were sent.")
+        }
+        if withoutEnd > 0 {
+            remarks.append(
+                "\(countText(withoutEnd)) inputs were chosen for send → settled, and their end was never told: "
+                    + "the figures are those of the others, and too good.")
+        }
+        return remarks
+    }
+}
