@@ -76,6 +76,42 @@ struct CoordinatorMachineTests {
         #expect(shown.counts.applied == 19 && shown.views == 2 && shown.applied.count == 1 && shown.elapsed == 2_000_000)
     }
 
+    private func shown(_ actions: [CoordinatorMachine.Action]) -> [LoadProgress] {
+        actions.compactMap { action in if case .show(let progress) = action { progress } else { nil } }
+    }
+
+    @Test func `Seconds are put together by their time, also when an agent was held up and has told of fewer`() {
+        var machine = running()
+        _ = machine.heard(progress(1, applied: 10), from: a, now: at(2))
+        #expect(shown(machine.heard(progress(1, applied: 10), from: b, now: at(2))).map(\.counts.applied) == [20])
+        #expect(machine.heard(progress(2, applied: 20), from: a, now: at(3)) == [])
+        #expect(machine.heard(progress(3, applied: 30), from: a, now: at(4)) == [])
+        let late = shown(machine.heard(progress(3.4, applied: 34), from: b, now: at(4.4)))
+        #expect(late.map(\.elapsed) == [2_000_000, 3_000_000])
+        #expect(late.map(\.counts.applied) == [30, 64], "what it told last, and what it tells now")
+        #expect(late.map(\.applied.count) == [1, 2])
+    }
+
+    @Test func `What is told within a second that was shown is shown with the next, and time does not go back`() {
+        var machine = running()
+        _ = machine.heard(progress(1, applied: 10), from: a, now: at(2))
+        _ = machine.heard(progress(1, applied: 10), from: b, now: at(2))
+        let first = shown(machine.heard(progress(1.4, applied: 12), from: a, now: at(2.4)))
+        #expect(first.map(\.elapsed) == [1_400_000] && first.map(\.counts.applied) == [22])
+        let second = shown(machine.heard(progress(1.3, applied: 11), from: b, now: at(2.4)))
+        #expect(second.map(\.elapsed) == [1_400_000] && second.map(\.counts.applied) == [23])
+    }
+
+    @Test func `At the end all is shown that was told`() {
+        var machine = running()
+        _ = machine.heard(progress(1, applied: 10), from: a, now: at(2))
+        _ = machine.heard(progress(1, applied: 10), from: b, now: at(2))
+        #expect(machine.heard(progress(2, applied: 20), from: a, now: at(3)) == [])
+        _ = machine.heard(result(applied: 20), from: a, now: at(3))
+        let end = machine.ended("b", "its process ended (signal 9)", now: at(3))
+        #expect(shown(end).map(\.counts.applied) == [30] && end.last == .finish)
+    }
+
     @Test func `What an agent says before it is told to begin is passed over`() {
         var machine = machine()
         _ = machine.heard(join("a"), from: a, now: at(0.1))

@@ -48,6 +48,8 @@ public struct CoordinatorMachine: ~Copyable {
         public let name: String
         public let machine: String
         public internal(set) var progress: [AgentProgress] = []
+        /// How many of them were shown.
+        var shown = 0
         /// By the text of the session.
         public internal(set) var ledgers: [String: (sent: Int, bytes: [UInt8])] = [:]
         var ledgerBytes = 0
@@ -59,6 +61,8 @@ public struct CoordinatorMachine: ~Copyable {
         var connected = 0
         var heard: Timestamp
         var isOver: Bool { result != nil || problem != nil }
+        /// The oldest report that was not shown.
+        var next: AgentProgress? { progress.indices.contains(shown) ? progress[shown] : nil }
     }
 
     private(set) var state: State
@@ -66,7 +70,8 @@ public struct CoordinatorMachine: ~Copyable {
     private let expected: Int
     private let kills: KillPlan?
     private var nextKill = 0
-    private var shown = 0
+    /// The time of the newest second that was shown, in microseconds since the start.
+    private var shown: Int64 = 0
     private var order: [Peer] = []
     private var byPeer: [Peer: Agent] = [:]
     /// The store's timeline at the start, in text.
@@ -151,8 +156,8 @@ extension CoordinatorMachine {
         byPeer[peer] = agent
         switch message {
         case .ready: return startIfReady(now)
-        case .progress: return show(now)
-        case .result: return [.say(.thanks, to: peer)] + finishIfOver()
+        case .progress: return show()
+        case .result: return [.say(.thanks, to: peer)] + show() + finishIfOver()
         case .join, .alive, .connecting, .ledger, .failed: return []
         }
     }
@@ -255,14 +260,42 @@ extension CoordinatorMachine {
         return order.map { .say(.start(in: Self.lead.microseconds), to: $0) } + [.started(in: Self.lead)]
     }
 
-    /// A second is shown when all who are there have told of it.
-    private mutating func show(_ now: Timestamp) -> [Action] {
+    /// A second is shown when all who are there have told of it or of a later one. Reports belong together by their time and not by
+    /// their number: an agent that was held up has told of fewer.
+    ///
+    /// - Parameter isLast: whether nobody is waited for.
+    private mutating func show(isLast: Bool = false) -> [Action] {
         var actions: [Action] = []
-        while let least = byPeer.values.filter({ !$0.isOver }).map(\.progress.count).min(), least > shown {
-            actions.append(.show(LoadProgress(agents, at: shown)))
-            shown += 1
+        while let second = byPeer.values.compactMap({ $0.next?.second }).min(), isLast || isTold(second) {
+            actions.append(.show(progress(through: second)))
         }
         return actions
+    }
+
+    private func isTold(_ second: Int64) -> Bool {
+        byPeer.values.allSatisfy { agent in agent.isOver || agent.progress.last.map { $0.second >= second } ?? false }
+    }
+
+    /// What all have told up to this second. Of an agent that has told nothing new, what it told last still counts.
+    private mutating func progress(through second: Int64) -> LoadProgress {
+        var sum = LoadProgress(elapsed: 0, counts: ClientCounts(), views: 0, applied: [])
+        var first: Int64?
+        for peer in order {
+            var time: Int64?
+            while let report = byPeer[peer]?.next, report.second <= second {
+                byPeer[peer]?.shown += 1
+                sum.applied.append(report.applied)
+                time = report.elapsed
+            }
+            if let time { first = min(first ?? time, time) }
+            guard let agent = byPeer[peer], agent.shown > 0 else { continue }
+            let newest = agent.progress[agent.shown - 1]
+            sum.counts = sum.counts + newest.counts
+            sum.views += newest.views
+        }
+        shown = max(shown, first ?? 0)
+        sum.elapsed = shown
+        return sum
     }
 
     private mutating func collect(_ start: Timestamp, _ now: Timestamp) {
@@ -312,27 +345,22 @@ extension CoordinatorMachine {
         guard state != .ended else { return [] }
         state = .ended
         let waiting = order.filter { byPeer[$0]?.isOver == false }
-        return waiting.map { .say(.dismissed("the load test has ended"), to: $0) } + [.finish]
+        return show(isLast: true) + waiting.map { .say(.dismissed("the load test has ended"), to: $0) } + [.finish]
     }
 }
 
 /// One second of all agents together.
 public struct LoadProgress: Equatable, Sendable {
-    /// Microseconds since the start, of the slowest.
+    /// Microseconds since the start, of the first that told of it; never less than before.
     public var elapsed: Int64
     /// Since the start.
     public var counts: ClientCounts
     public var views: Int
-    /// Of this second.
+    /// Of this second, and of reports that came too late for the one before.
     public var applied: [Distribution]
+}
 
-    /// - Parameter index: of the reports to add up. Of an agent that has ended before, what it told last still counts.
-    init(_ agents: [CoordinatorMachine.Agent], at index: Int) {
-        let present = agents.compactMap { $0.progress.indices.contains(index) ? $0.progress[index] : nil }
-        let all = present + agents.compactMap { $0.progress.count <= index ? $0.progress.last : nil }
-        elapsed = present.map(\.elapsed).min() ?? 0
-        counts = all.map(\.counts).reduce(ClientCounts(), +)
-        views = all.map(\.views).reduce(0, +)
-        applied = present.map(\.applied)
-    }
+extension AgentProgress {
+    /// The full seconds since the start.
+    fileprivate var second: Int64 { elapsed / LoadProtocol.interval }
 }
