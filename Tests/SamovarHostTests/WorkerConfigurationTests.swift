@@ -1,8 +1,10 @@
 import Logging
 import SamovarCore
-import SamovarHost
+import SamovarWire
 import SamovarWorker
 import Testing
+
+@testable import SamovarHost
 
 private struct Shed: OpenProgram {
     struct State: Portable {}
@@ -54,5 +56,22 @@ private struct Shed: OpenProgram {
             $0.capabilities = abilities
         }
         #expect(most == nil)
+    }
+    @Test func `A host serves what its worker names, unless the configuration names queues`() {
+        let worker = Worker<Shed>.none.serving(.default, "mail").slots(4, queue: "http")
+        var configuration = WorkerConfiguration(store: store)
+        #expect(configuration.offer(of: Worker<Shed>.none).queues == [.default])
+        let offer = configuration.offer(of: worker)
+        #expect(offer.queues == [.default, "mail", "http"] && offer.limits == ["http": 4])
+        configuration.queues = ["http", "disk"]
+        let told = configuration.offer(of: worker)
+        #expect(told.queues == ["http", "disk"] && told.limits == ["http": 4], "the limit is the worker's still")
+    }
+
+    @Test func `A limit of the configuration takes the place of the worker's, queue by queue`() {
+        let worker = Worker<Shed>.none.slots(4, queue: "http").slots(5, queue: "mail")
+        var configuration = WorkerConfiguration(store: store)
+        configuration.limits = ["http": 2, "disk": 3]
+        #expect(configuration.offer(of: worker).limits == ["http": 2, "mail": 5], "disk is not served")
     }
 }

@@ -223,18 +223,15 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
         if let readAhead, !(0...65_536).contains(readAhead) {
             throw CommandFailure(.configuration, "--read-ahead \(readAhead) is not between 0 and 65536")
         }
-        let program = App.worker
         let given = try (queue.isEmpty ? settings.queues : queue).map(queueFlag)
-        let queues = given.isEmpty ? (program.queues.isEmpty ? [.default] : program.queues) : given.map(\.queue)
-        let limits = given.reduce(into: program.limits) { $0[$1.queue] = $1.limit ?? $0[$1.queue] }
         var configuration = WorkerConfiguration(store: try settings.access(for: AppTypes<App>.self))
         if let id = id.flatMap({ WorkerID($0) }) { configuration.id = id }
         configuration.slots = slots
-        configuration.queues = queues
-        configuration.limits = limits.filter { queues.contains($0.key) }
+        configuration.queues = given.map(\.queue)
+        for named in given where named.limit != nil { configuration.limits[named.queue] = named.limit }
         configuration.readAhead = readAhead ?? settings.readAhead ?? App.readAhead
         configuration.capabilities = try settings.capabilities(can)
-        let worker = try WorkerHost(program, configuration, logger: logger)
+        let worker = try WorkerHost(App.worker, configuration, logger: logger)
         try await runProcess(worker, lifeline: lifeline ? Lifeline { worker.drain() } : nil, logger: logger)
     }
 }

@@ -24,7 +24,7 @@ package struct ProcessSettings: Equatable, Sendable {
     /// What a worker may be told, by whatever source.
     static let slotRange = 1...65_536
     var readAhead: Int?
-    /// The queues that a worker serves; empty for the default one.
+    /// The queues that a worker serves; empty for what the program says.
     var queues: [String] = []
     /// What a worker can do, for effects that need it.
     var capabilities: [String] = []

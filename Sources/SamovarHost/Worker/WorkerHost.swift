@@ -18,9 +18,11 @@ public struct WorkerConfiguration: Sendable {
     public var id = WorkerID.random()
     /// Jobs at once: 65,536 at most.
     public var slots = 1
-    /// Whose jobs it takes: at most 1,024 names of at most 1,024 bytes.
-    public var queues: [Queue] = [.default]
-    /// How many jobs of a queue it holds at once, 1 to 65,536; a queue without a limit may take all slots.
+    /// Whose jobs it takes, in place of what the worker says: at most 1,024 names of at most 1,024 bytes. Empty for the queues that
+    /// the worker names, and for the default one if it names none.
+    public var queues: [Queue] = []
+    /// How many jobs of a queue it holds at once, 1 to 65,536, in place of the worker's own limit for that queue; a queue without a
+    /// limit may take all slots.
     public var limits: [Queue: Int] = [:]
     /// Jobs that may wait in the worker beside the running ones, 65,536 at most: what it finishes in 10 ms, 0 for long jobs.
     public var readAhead = 0
@@ -30,6 +32,14 @@ public struct WorkerConfiguration: Sendable {
     /// A worker process for this store.
     public init(store: StoreAccess) {
         self.store = store
+    }
+
+    /// What a host of this worker tells the store: what the worker says, where this configuration says nothing else.
+    func offer<P: Program>(of worker: Worker<P>) -> WorkerOffer {
+        let named: [Queue] = worker.queues.isEmpty ? [.default] : worker.queues
+        let served = queues.isEmpty ? named : queues
+        let limits = worker.limits.merging(limits) { $1 }.filter { served.contains($0.key) }
+        return WorkerOffer(id: id, slots: max(1, slots), queues: served, limits: limits, capabilities: capabilities)
     }
 }
 
@@ -54,10 +64,7 @@ public struct WorkerHost<P: Program>: Service {
     ///
     /// - Throws: `WorkerError` for a configuration beyond what a store takes; what libzmq says if no socket can be made.
     public init(_ worker: Worker<P>, _ configuration: WorkerConfiguration, logger: Logger) throws {
-        let slots = max(1, configuration.slots)
-        let offer = WorkerOffer(
-            id: configuration.id, slots: slots, queues: configuration.queues, limits: configuration.limits,
-            capabilities: configuration.capabilities)
+        let offer = configuration.offer(of: worker)
         // A store does not answer a HELLO beyond its limits: the worker would wait for one for ever, and nobody would know why.
         if let objection = offer.objection { throw WorkerError(description: objection) }
         let (readAhead, most) = (configuration.readAhead, WorkerOffer.slotLimit)
@@ -73,9 +80,9 @@ public struct WorkerHost<P: Program>: Service {
                 // No process connects once a microsecond; so the store knows the newer one of an identity by its greater number.
                 epoch: Int(HostClock().now().microseconds), settings: settings,
                 random: Random(seed: .random(in: .min ... .max))),
-            slots: slots)
+            slots: offer.slots)
         self.coordinator = coordinator
-        self.slots = (0..<slots).map { JobRunner($0, of: coordinator) }
+        slots = (0..<offer.slots).map { JobRunner($0, of: coordinator) }
     }
 
     /// Connects, makes the environment, and takes jobs until the end.
