@@ -15,6 +15,9 @@ struct AnswerBatch {
         /// Where its bytes end, and those of the next entry begin.
         let end: Int
         var isForgotten = false
+
+        /// The oldest lease first, and of each what it streamed before its answer.
+        var order: (Lease, Int) { (claim.lease, isStreamed ? index : .max) }
     }
 
     private var writer = MessagePackWriter()

@@ -7,13 +7,13 @@ package import SamovarWire
 /// A result stays until its acknowledgement, because the store may die between taking it and writing it down. How many there are
 /// is bounded by the worker's credit, which stops growing at the outbox's limits, and by the window of each stream.
 struct Outbox {
-    /// Answers that were sent, in the order in which they were: a batch for each frame, none of them empty.
+    /// What was sent, in the order in which it was: a batch for each frame, none of them empty.
     private var sent: Deque<AnswerBatch> = []
-    /// How many they are.
+    /// How many answers are among it.
     private var sentCount = 0
-    /// Streamed messages of each job, with neighbouring numbers, sent or not.
-    private var streams: [Lease: Deque<JobResult>] = [:]
-    /// Answers and streamed messages that are to be sent: the batch that grows, and before it those that are full.
+    /// Some streamed messages are sent or to be sent.
+    private var hasStreamed = false
+    /// What is to be sent: the batch that grows, and before it those that are full.
     private var growing = AnswerBatch()
     private var full: [AnswerBatch] = []
     /// An empty batch, whose memory is used again.
@@ -30,16 +30,13 @@ struct Outbox {
     }
 
     private var unsent: [AnswerBatch] { full + [growing] }
-    private var unsentStreamed: Int { unsent.reduce(0) { $0 + $1.streamed } }
 
     /// Answers, streamed messages not counted.
     var count: Int { sentCount + full.reduce(growing.answers) { $0 + $1.answers } }
-    var isEmpty: Bool { count == 0 && streams.isEmpty }
+    var isEmpty: Bool { !awaitsAcknowledgement && !hasUnsent }
     var hasUnsent: Bool { !growing.isEmpty || !full.isEmpty }
     /// Some results are sent and not acknowledged.
-    var awaitsAcknowledgement: Bool {
-        sentCount > 0 || (!streams.isEmpty && streams.values.reduce(0) { $0 + $1.count } > unsentStreamed)
-    }
+    var awaitsAcknowledgement: Bool { !sent.isEmpty }
 
     /// What has waited longest for its acknowledgement: the oldest answer, and the oldest message of each stream.
     struct Oldest: Equatable {
@@ -48,7 +45,15 @@ struct Outbox {
     }
 
     var oldest: Oldest {
-        Oldest(answer: sent.first?.oldest, messages: streams.isEmpty ? [:] : streams.compactMapValues { $0.first?.answer.index })
+        var messages: [Lease: Int] = [:]
+        if hasStreamed {
+            for batch in sent + unsent {
+                batch.forEach { entry, _ in
+                    if entry.isStreamed { messages[entry.claim.lease] = messages[entry.claim.lease] ?? entry.index }
+                }
+            }
+        }
+        return Oldest(answer: sent.first { $0.answers > 0 }?.oldest, messages: messages)
     }
 
     /// Whether some of these still wait.
@@ -70,13 +75,9 @@ struct Outbox {
     }
 
     mutating func add(_ claim: JobClaim, _ answer: JobResult.Answer) {
-        let size = answer.size
-        makeRoom(for: size)
-        let written = growing.append(claim, answer)
-        guard answer.isStreamed else { return bytes += written }
-        let message = JobResult(effect: claim.effect, lease: claim.lease, token: claim.token, answer: answer)
-        streams[claim.lease, default: []].append(message)
-        bytes += size
+        makeRoom(for: answer.size)
+        bytes += growing.append(claim, answer)
+        if answer.isStreamed { hasStreamed = true }
     }
 
     /// An answer of one message.
@@ -85,57 +86,38 @@ struct Outbox {
         bytes += growing.append(claim, message: message)
     }
 
+    /// These answers, and what their jobs have streamed.
     mutating func forget(_ leases: [Lease]) {
         var others = leases[...]
-        // Nearly always, answers are acknowledged in the order in which they were sent, and nothing was streamed before them.
-        while !others.isEmpty, !sent.isEmpty {
-            let (count, freed) = sent[0].forgetFirst(streams.isEmpty ? others : others.prefix { streams[$0] == nil })
+        // Nearly always, answers are acknowledged in the order in which they were sent, and nothing is streamed beside them.
+        while !others.isEmpty, !sent.isEmpty, sent[0].streamed == 0 {
+            let (count, freed) = sent[0].forgetFirst(others)
             if count == 0 { break }
             others.removeFirst(count)
             sentCount -= count
             bytes -= freed
             if sent[0].isEmpty { keep(sent.removeFirst()) }
         }
-        if !others.isEmpty { forget(Set(others)) }
+        if others.isEmpty { return }
+        let left = Set(others)
+        forget { left.contains($0.claim.lease) }
     }
 
-    /// Looks at each answer.
-    private mutating func forget(_ leases: Set<Lease>) {
-        if !streams.isEmpty {
-            for lease in leases {
-                for message in streams.removeValue(forKey: lease) ?? [] { bytes -= message.answer.size }
-            }
-        }
-        for place in sent.indices {
-            let count = sent[place].count
-            bytes -= sent[place].forget { leases.contains($0.claim.lease) }
-            sentCount -= count - sent[place].count
-        }
+    /// The streamed messages of these jobs up to these numbers are on disk.
+    mutating func forget(_ marks: [StreamMark]) {
+        let newest = Dictionary(marks.map { ($0.lease, $0.index) }, uniquingKeysWith: max)
+        forget { entry in entry.isStreamed && newest[entry.claim.lease].map { entry.index <= $0 } ?? false }
+    }
+
+    /// Looks at all that is kept.
+    private mutating func forget(_ isMeant: (AnswerBatch.Entry) -> Bool) {
+        for place in sent.indices { bytes -= sent[place].forget(isMeant) }
+        for place in full.indices { bytes -= full[place].forget(isMeant) }
+        bytes -= growing.forget(isMeant)
         sent.removeAll(where: \.isEmpty)
-        dropUnsent { leases.contains($0.claim.lease) }
-    }
-
-    /// The streamed messages of a job up to this number are on disk.
-    mutating func forget(_ mark: StreamMark) {
-        guard var messages = streams.removeValue(forKey: mark.lease) else { return }
-        while let first = messages.first, first.answer.index <= mark.index {
-            bytes -= first.answer.size
-            messages.removeFirst()
-        }
-        if !messages.isEmpty { streams[mark.lease] = messages }
-        dropUnsent { $0.claim.lease == mark.lease && $0.isStreamed && $0.index <= mark.index }
-    }
-
-    /// The bytes of streamed messages are counted with their streams, those of answers here.
-    private mutating func dropUnsent(_ isMeant: (AnswerBatch.Entry) -> Bool) {
-        for place in full.indices { bytes -= Self.drop(isMeant, of: &full[place]) }
-        bytes -= Self.drop(isMeant, of: &growing)
         full.removeAll(where: \.isEmpty)
-    }
-
-    private static func drop(_ isMeant: (AnswerBatch.Entry) -> Bool, of batch: inout AnswerBatch) -> Int {
-        defer { if batch.streamed > 0 { _ = batch.forget { $0.isStreamed && isMeant($0) } } }
-        return batch.forget { !$0.isStreamed && isMeant($0) }
+        sentCount = sent.reduce(0) { $0 + $1.answers }
+        hasStreamed = (sent + unsent).contains { $0.streamed > 0 }
     }
 
     mutating func forgetAll() {
@@ -144,20 +126,13 @@ struct Outbox {
 
     /// Everything is to be sent again, the oldest lease first, and of each lease what it streamed before its answer.
     mutating func rewind() {
-        var answers: [Lease: (batch: AnswerBatch, place: Int, entry: AnswerBatch.Entry)] = [:]
-        for batch in sent + unsent {
-            batch.forEach { entry, place in if !entry.isStreamed { answers[entry.claim.lease] = (batch, place, entry) } }
-        }
+        var entries: [(batch: AnswerBatch, place: Int, entry: AnswerBatch.Entry)] = []
+        for batch in sent + unsent { batch.forEach { entry, place in entries.append((batch, place, entry)) } }
         sent = []
         sentCount = 0
         full = []
         growing = AnswerBatch()
-        for lease in Set(answers.keys).union(streams.keys).sorted() {
-            for message in streams[lease] ?? [] {
-                makeRoom(for: message.answer.size)
-                _ = growing.append(JobClaim(effect: message.effect, lease: lease, token: message.token), message.answer)
-            }
-            guard let (batch, place, entry) = answers[lease] else { continue }
+        for (batch, place, entry) in entries.sorted(by: { $0.entry.order < $1.entry.order }) {
             makeRoom(for: batch.size(at: place))
             growing.append(entry, at: place, of: batch)
         }
@@ -172,10 +147,7 @@ struct Outbox {
         var bodies: [[UInt8]] = []
         for place in batches.indices where !batches[place].isEmpty {
             bodies.append(batches[place].body())
-            // They are kept with their streams.
-            if batches[place].streamed > 0 { _ = batches[place].forget { $0.isStreamed } }
-            if batches[place].isEmpty { continue }
-            sentCount += batches[place].count
+            sentCount += batches[place].answers
             sent.append(batches[place])
         }
         return bodies

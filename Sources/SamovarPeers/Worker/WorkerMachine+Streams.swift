@@ -19,7 +19,7 @@ extension WorkerMachine {
 
     /// What was streamed is on disk.
     mutating func acknowledged(_ marks: [StreamMark]) -> [Action] {
-        for mark in marks { outbox.forget(mark) }
+        outbox.forget(marks)
         return marks.filter { held.running($0.lease) != nil }.map { .acknowledged($0) }
     }
 

@@ -139,11 +139,11 @@ import Testing
         outbox.forget(Self.leases(1))
         let oldest = outbox.oldest
         #expect(outbox.awaitsAcknowledgement && outbox.holds(anyOf: oldest) && outbox.count == 0 && !outbox.isEmpty)
-        outbox.forget(StreamMark(lease: Self.claim(2).lease, index: 1))
+        outbox.forget([StreamMark(lease: Self.claim(2).lease, index: 1)])
         #expect(!outbox.holds(anyOf: oldest) && outbox.holds(anyOf: outbox.oldest))
-        outbox.forget(StreamMark(lease: Self.claim(3).lease, index: 9))
+        outbox.forget([StreamMark(lease: Self.claim(3).lease, index: 9)])
         #expect(outbox.awaitsAcknowledgement)
-        outbox.forget(StreamMark(lease: Self.claim(2).lease, index: 3))
+        outbox.forget([StreamMark(lease: Self.claim(2).lease, index: 3)])
         #expect(outbox.isEmpty && outbox.bytes == 0 && !outbox.awaitsAcknowledgement)
     }
 
@@ -154,11 +154,26 @@ import Testing
         }
         outbox.add(Self.claim(2), .streamed(index: 1, message: [1], checkpoint: nil))
         outbox.add(Self.claim(1), .done([]))
-        outbox.forget(StreamMark(lease: Self.claim(1).lease, index: 3))
+        outbox.forget([StreamMark(lease: Self.claim(1).lease, index: 3)])
         let left = try Self.frames(&outbox).flatMap { $0 }
         #expect(left.map(\.lease) == Self.leases(1, 2, 1) && left.map(\.answer.index) == [4, 1, 0])
         #expect(!outbox.hasUnsent && outbox.count == 1)
         outbox.forget(Self.leases(2, 1))
+        #expect(outbox.isEmpty && outbox.bytes == 0)
+    }
+
+    @Test func `Messages of several jobs are on disk at once, of each up to its own number`() throws {
+        let mark = { StreamMark(lease: Self.claim($0).lease, index: $1) }
+        var outbox = Outbox(limit: 1 << 20)
+        for index in 1...3 {
+            for number in 1...3 { outbox.add(Self.claim(number), .streamed(index: index, message: [1], checkpoint: nil)) }
+            if index < 3 { _ = outbox.takeUnsent() }
+        }
+        outbox.forget([mark(1, 2), mark(3, 9), mark(2, 1)])
+        outbox.rewind()
+        let left = try Self.frames(&outbox).flatMap { $0 }
+        #expect(left.map(\.lease) == Self.leases(1, 2, 2) && left.map(\.answer.index) == [3, 2, 3])
+        outbox.forget([mark(1, 3), mark(2, 2), mark(2, 3)])
         #expect(outbox.isEmpty && outbox.bytes == 0)
     }
 
@@ -227,7 +242,7 @@ import Testing
         _ = outbox.takeUnsent()
         outbox.add(Self.claim(2), messages[1])
         #expect(outbox.count == 1 && outbox.awaitsAcknowledgement)
-        outbox.forget(StreamMark(lease: Self.claim(2).lease, index: 1))
+        outbox.forget([StreamMark(lease: Self.claim(2).lease, index: 1)])
         outbox.add(Self.claim(2), messages[2])
         outbox.add(Self.claim(2), Self.answer(2))
         outbox.rewind()
