@@ -72,33 +72,12 @@ public struct MessagePackWriter: Sendable {
 
     /// Writes an integer in its shortest form.
     public mutating func write(_ value: UInt64) {
-        if value < 0x80 {
-            append(UInt8(truncatingIfNeeded: value))
-        } else if value <= UInt8.max {
-            append(Format.uint8, value, size: 1)
-        } else if value <= UInt16.max {
-            append(Format.uint16, value, size: 2)
-        } else if value <= UInt32.max {
-            append(Format.uint32, value, size: 4)
-        } else {
-            append(Format.uint64, value, size: 8)
-        }
+        if value < 0x80 { append(UInt8(truncatingIfNeeded: value)) } else { writeShort(1) { $0.write(long: value) } }
     }
 
     @usableFromInline
     mutating func write(negative value: Int64) {
-        let bits = UInt64(bitPattern: value)
-        if value >= -32 {
-            append(UInt8(truncatingIfNeeded: value))
-        } else if value >= Int8.min {
-            append(Format.int8, bits, size: 1)
-        } else if value >= Int16.min {
-            append(Format.int16, bits, size: 2)
-        } else if value >= Int32.min {
-            append(Format.int32, bits, size: 4)
-        } else {
-            append(Format.int64, bits, size: 8)
-        }
+        writeShort(1) { $0.write(negative: value) }
     }
 
     /// Writes a float of 32 bits.
