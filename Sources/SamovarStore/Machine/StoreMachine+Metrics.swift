@@ -64,9 +64,9 @@ extension StoreMachine {
     private func process(_ facts: ProcessFacts) -> [MetricFamily] {
         let role = [("role", "store")]
         var cpu = MetricFamily(.counter, "process_cpu_seconds", "Processor time of the store's process.")
-        cpu.add(.double(facts.processorSeconds), role)
+        cpu.add(.double(facts.process.processorSeconds), role)
         var memory = MetricFamily(.gauge, "process_resident_bytes", "Resident memory of the store's process.")
-        memory.add(facts.residentBytes, role)
+        memory.add(Int(facts.process.residentBytes), role)
         let file = facts.journalBytes.map {
             MetricFamily.one(.gauge, "journal_file_bytes", "Size of the journal's files; not told where it is in a database.", $0)
         }

@@ -56,7 +56,8 @@ extension StoreMachine {
     var shownProcess: MessagePackValue {
         guard let facts = measured.process else { return .nil }
         return [
-            "processorSeconds": .double(facts.processorSeconds), "residentBytes": .number(facts.residentBytes),
+            "processorSeconds": .double(facts.process.processorSeconds),
+            "residentBytes": .number(Int(facts.process.residentBytes)),
             "journalBytes": facts.journalBytes.map { .number($0) } ?? .nil,
             "freeBytes": facts.freeBytes.map { .number($0) } ?? .nil,
         ]

@@ -12,17 +12,14 @@ public struct ProcessSample: Codable, Equatable, Sendable {
 
 /// What the host of a store knows of its process and its files, for `metrics`.
 public struct ProcessFacts: Equatable, Sendable {
-    /// Since the process began, in user and system mode.
-    public var processorSeconds: Double
-    public var residentBytes: Int
+    public var process: ProcessSample
     /// Nil if the journal is in no file of this machine.
     public var journalBytes: Int?
     /// What is free for this user where the data folder is; nil if nobody can tell.
     public var freeBytes: Int?
 
-    public init(processorSeconds: Double, residentBytes: Int, journalBytes: Int?, freeBytes: Int? = nil) {
-        self.processorSeconds = processorSeconds
-        self.residentBytes = residentBytes
+    public init(_ process: ProcessSample, journalBytes: Int?, freeBytes: Int? = nil) {
+        self.process = process
         self.journalBytes = journalBytes
         self.freeBytes = freeBytes
     }

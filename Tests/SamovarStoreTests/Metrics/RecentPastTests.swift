@@ -87,8 +87,8 @@ import Testing
         for _ in 0..<20 { rig.tick(.seconds(1)) }
         #expect((4...5).contains(rig.processMeasurements))
         #expect(rig.ask("status")?.value["process"] == .nil)
-        let facts = ProcessFacts(processorSeconds: 1.5, residentBytes: 7, journalBytes: nil, freeBytes: 8)
-        rig.machine.processMeasured(facts, now: rig.now)
+        let process = ProcessSample(processorSeconds: 1.5, residentBytes: 7)
+        rig.machine.processMeasured(ProcessFacts(process, journalBytes: nil, freeBytes: 8), now: rig.now)
         rig.round()
         #expect(
             rig.ask("status")?.value["process"]

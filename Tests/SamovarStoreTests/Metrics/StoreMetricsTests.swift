@@ -13,7 +13,8 @@ import Testing
         rig.requests += 1
         var frames = rig.exchange(.request(AdminRequest(id: rig.requests, verb: "metrics")), from: admin)
         #expect(frames == [], "the host is asked first")
-        rig.machine.processMeasured(ProcessFacts(processorSeconds: 1.5, residentBytes: 7, journalBytes: nil), now: rig.now)
+        let process = ProcessSample(processorSeconds: 1.5, residentBytes: 7)
+        rig.machine.processMeasured(ProcessFacts(process, journalBytes: nil), now: rig.now)
         rig.round()
         frames = rig.take(admin)
         guard case .reply(let reply)? = frames.first, case .array(let families)? = reply.value["families"] else { return [:] }
