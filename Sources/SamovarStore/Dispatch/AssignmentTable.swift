@@ -24,6 +24,8 @@ struct AssignmentTable {
         fileprivate(set) var meter = 0
         /// The number of the attempt in `FlightRecorder`, if a worker has it.
         fileprivate(set) var attempt = 0
+        /// The turn that has to be on disk before its task leaves for the worker. A worker that claims the job has had its task.
+        fileprivate(set) var floor = 0
         /// The rows that the same worker was given before and after this one. After a row that is nobody's stands the next of these.
         fileprivate var before: Int?
         fileprivate var after: Int?
@@ -41,7 +43,7 @@ struct AssignmentTable {
 
         fileprivate mutating func give(
             _ options: RunOptions?, to workerState: Dispatcher.WorkerState, lease: Lease, token: UInt64, meter: Int,
-            attempt: Int, since: Timestamp, after before: Int?
+            attempt: Int, floor: Int, since: Timestamp, after before: Int?
         ) {
             self.workerState = workerState
             self.lease = lease
@@ -50,6 +52,7 @@ struct AssignmentTable {
             self.options = options
             self.meter = meter
             self.attempt = attempt
+            self.floor = floor
             self.since = since
             self.before = before
             after = nil
@@ -106,13 +109,13 @@ struct AssignmentTable {
     /// Gives a waiting effect, whose row has this number, to a worker.
     mutating func give(
         _ effect: OpenEffect, at number: Int, to workerState: Dispatcher.WorkerState, lease: Lease, token: UInt64, meter: Int = 0,
-        attempt: Int = 0, since: Timestamp
+        attempt: Int = 0, floor: Int = 0, since: Timestamp
     ) {
         let before = workerState.newest
         if effect.id.isOfSource { workerState.sources += 1 }
         rows[number].give(
             effect.isUsual ? nil : effect.options, to: workerState, lease: lease, token: token, meter: meter,
-            attempt: attempt, since: since, after: before)
+            attempt: attempt, floor: floor, since: since, after: before)
         if let before { rows[before].after = number }
         workerState.newest = number
     }

@@ -43,6 +43,18 @@ extension Dispatcher {
         return places.effects(of: workerState).count { $0.isOfSource && ledger.open[$0]?.queue == queue } < limit
     }
 
+    /// Jobs of a worker whose tasks wait at the gate: it has not seen them.
+    func unsent(of worker: WorkerID) -> [EffectID] {
+        jobs(of: worker).filter { job in places.number(of: job).map { places[$0].floor > departed } ?? false }
+    }
+
+    /// Takes them back because their tasks will not leave. Nobody has had them, so that an older attempt may go on.
+    mutating func takeBackUnsent(of worker: WorkerID) -> [EffectID] {
+        let unsent = unsent(of: worker)
+        for id in unsent { forget(id, as: .returned) }
+        return unsent
+    }
+
     /// Whether the answer of whoever has an effect waits for its turn.
     func isAnswered(_ id: EffectID) -> Bool {
         places.number(of: id).map { !places[$0].isWaiting && places[$0].isAnswered } ?? false

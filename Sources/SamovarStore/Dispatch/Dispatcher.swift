@@ -21,7 +21,8 @@ struct Dispatcher {
     /// Effects that wait for some time before another attempt.
     private var delayed = TimedQueue<EffectID>()
     private var timeouts = Timeouts()
-    private(set) var departures = Departures()
+    /// The turn through which what waits at the gate has left it.
+    private(set) var departed = 0
     /// When the rate of a queue, and nothing else, lets the next effect go.
     private var nextToken: Timestamp?
     /// The order in which workers are served next.
@@ -160,7 +161,7 @@ struct Dispatcher {
 
     /// Tasks that waited for this turn or an earlier one have left, and their time begins.
     mutating func left(through durable: Int, now: Timestamp) {
-        departures.left(through: durable)
+        departed = max(departed, durable)
         timeouts.left(through: durable, places, now: now)
     }
 
@@ -252,9 +253,10 @@ struct Dispatcher {
         serve([], workerState)
         rotation.remove(id)
         let jobs = places.effects(of: workerState)
+        let unsent = Set(unsent(of: id))
         for job in jobs {
             let former = forget(job, as: answered.contains(job) ? .answered : outcome)
-            if let former, departures.hasLeft(former.lease) { formerLeases.insert(former.lease, of: job) }
+            if let former, !unsent.contains(job) { formerLeases.insert(former.lease, of: job) }
         }
         workers[id] = nil
         return jobs
@@ -424,10 +426,11 @@ struct Dispatcher {
         let lease = Lease(start: start, counter: leases)
         waitingCount -= 1
         let token = proof.token(of: effect.id, under: lease)
-        departures.hold(lease, untilDurable: floor)
         meters.handedOut(meter, since: places[place].since)
         let attempt = record(effect, to: worker, now: meters.now)
-        places.give(effect, at: place, to: worker, lease: lease, token: token, meter: meter, attempt: attempt, since: meters.now)
+        places.give(
+            effect, at: place, to: worker, lease: lease, token: token, meter: meter, attempt: attempt, floor: floor,
+            since: meters.now)
         worker.take(of: effect.queue)
         worker.sent += 1
         if let timeout = effect.timeout {

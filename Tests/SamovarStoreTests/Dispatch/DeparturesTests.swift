@@ -4,27 +4,37 @@ import Testing
 
 @testable import SamovarStore
 @testable import SamovarWire
+
+/// Which tasks have left for their workers.
 @Suite struct DeparturesTests {
+    private static func effect(_ turn: Int) -> OpenEffect {
+        OpenEffect(id: EffectID(turn: turn, ordinal: 0), root: turn, payload: [0], now: at(0))
+    }
+
     @Test func `A task has left when its turn is on disk, and what another start handed out has`() {
-        func lease(_ counter: Int, start: Int = 2) -> Lease { Lease(start: start, counter: counter) }
-        var departures = Departures()
-        #expect(departures.hasLeft(lease(1)))
-        departures.hold(lease(3), untilDurable: 7)
-        departures.hold(lease(4), untilDurable: 7)
-        departures.hold(lease(5), untilDurable: 9)
-        departures.left(through: 6)
-        #expect((1...5).map { departures.hasLeft(lease($0)) } == [true, true, false, false, false])
-        #expect(departures.hasLeft(lease(9, start: 1)))
-        departures.left(through: 8)
-        #expect((3...5).map { departures.hasLeft(lease($0)) } == [true, true, false])
-        departures.left(through: 9)
-        #expect(departures.hasLeft(lease(5)))
+        var (dispatcher, ledger) = (Dispatcher(StoreSettings(), start: 2), EffectLedger())
+        dispatcher.join(WorkerOffer(id: workerID(1), slots: 4, queues: [.default]), route: worker(1), now: at(0))
+        dispatcher.heard(workerID(1), credit: 3, now: at(0))
+        let foreign = Lease(start: 1, counter: 9)
+        let isAdopted = dispatcher.adopt(Self.effect(9), lease: foreign, token: 0, worker: workerID(1), now: at(0))
+        #expect(isAdopted && dispatcher.unsent(of: workerID(1)) == [])
+        for (turn, floor) in [(3, 7), (4, 7), (5, 9)] {
+            ledger.order(Self.effect(turn))
+            dispatcher.enqueue(Self.effect(turn), now: at(0))
+            let handed = dispatcher.assign(from: ledger, floor: floor, JobProof(home, workshopSecret), now: at(0))
+            #expect(handed.count == 1)
+        }
+        let steps: [(Int, [Int])] = [(6, [3, 4, 5]), (7, [5]), (8, [5]), (9, [])]
+        for (durable, unsent) in steps {
+            dispatcher.left(through: durable, now: at(0))
+            #expect(dispatcher.unsent(of: workerID(1)) == unsent.map { Self.effect($0).id })
+        }
     }
 
     @Test(arguments: [true, false])
     func `What is taken back before it has left fences no older attempt`(isGone: Bool) throws {
         var (dispatcher, ledger) = (Dispatcher(StoreSettings(), start: 2), EffectLedger())
-        let effect = OpenEffect(id: EffectID(turn: 1, ordinal: 0), root: 1, payload: [0], now: at(0))
+        let effect = Self.effect(1)
         let older = Lease(start: 1, counter: 9)
         ledger.order(effect)
         for (durable, isOutdated) in [(6, false), (7, true)] {
