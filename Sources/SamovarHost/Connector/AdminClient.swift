@@ -27,7 +27,7 @@ public struct AdminClient: Sendable {
     }
 
     /// What is done once.
-    private static let changes: Set<String> = ["requeue", "drop", "pause", "resume", "rule", "export"]
+    private static let changes = AdminRequest.changes.union(["export"])
     private static let doubt = "asked again, for the first time was not answered: that may have done it"
     private static let pause = 0.05
 

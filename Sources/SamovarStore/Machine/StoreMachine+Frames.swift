@@ -240,7 +240,7 @@ extension StoreMachine {
             case .success(let value): AdminReply(id: request.id, value: value)
             case .failure(let refusal): AdminReply(id: request.id, refusal: refusal.text)
             }
-        operators.keep(reply, to: request, by: sender, now: now)
+        operators.replies.keep(reply, to: request, by: sender, now: now)
         return reply
     }
 

@@ -16,11 +16,6 @@ struct Operators {
         self.settings = settings
     }
 
-    mutating func keep(_ reply: AdminReply, to request: AdminRequest, by sender: Sender?, now: Timestamp) {
-        guard ["requeue", "drop", "pause", "resume", "rule"].contains(request.verb) else { return }
-        replies.keep(reply, to: request, by: sender, now: now)
-    }
-
     /// Tells of nothing but turns on disk.
     static func reply(
         to request: AdminRequest, in outage: Outage, status: @autoclosure () -> MessagePackValue, since: Timestamp, now: Timestamp
@@ -39,15 +34,11 @@ struct Operators {
         _ request: AdminRequest, by sender: Sender?, isServing: Bool, started: Timestamp, now: Timestamp,
         _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) -> Result<MessagePackValue, AdminRefusal> {
-        switch request.verb {
-        case "requeue", "drop", "pause", "resume", "rule":
-            return try change(request, by: sender, now: now, &scheduler, &turns, &out)
-        default:
-            do throws(AdminRefusal) {
-                return .success(try tell(request, isServing: isServing, started: started, now: now, scheduler, &turns, &out))
-            } catch {
-                return .failure(error)
-            }
+        if request.isChange { return try change(request, by: sender, now: now, &scheduler, &turns, &out) }
+        do throws(AdminRefusal) {
+            return .success(try tell(request, isServing: isServing, started: started, now: now, scheduler, &turns, &out))
+        } catch {
+            return .failure(error)
         }
     }
 
@@ -156,6 +147,7 @@ struct AdminReplies {
     }
 
     mutating func keep(_ reply: AdminReply, to request: AdminRequest, by sender: Sender?, now: Timestamp) {
+        guard request.isChange else { return }
         entries.append(Entry(request: request, name: sender?.name, reply: reply, time: now))
         if entries.count > Self.limit { entries.removeFirst() }
     }

@@ -8,6 +8,11 @@ public struct AdminRequest: Equatable, Sendable {
     public var verb: String
     public var arguments: MessagePackValue
 
+    /// Verbs that change something: it is done once, however often it is asked for under the same number.
+    package static let changes: Set<String> = ["requeue", "drop", "pause", "resume", "rule"]
+
+    package var isChange: Bool { Self.changes.contains(verb) }
+
     public init(id: Int, verb: String, arguments: MessagePackValue = .nil) {
         self.id = id
         self.verb = verb

@@ -114,10 +114,11 @@ import Testing
     @Test mutating func `Who heard nothing and asks again is told what was done, within a minute`() {
         let request = AdminRequest(id: 7, verb: "drop", arguments: ["all": true])
         let reply = AdminReply(id: 7, value: ["dropped": []])
-        operators.keep(reply, to: request, by: nil, now: at(0))
-        operators.keep(AdminReply(id: 8, value: .nil), to: AdminRequest(id: 8, verb: "inspect"), by: nil, now: at(0))
+        operators.replies.keep(reply, to: request, by: nil, now: at(0))
+        let question = AdminRequest(id: 8, verb: "inspect")
+        operators.replies.keep(AdminReply(id: 8, value: .nil), to: question, by: nil, now: at(0))
         #expect(operators.replies.reply(to: request, by: nil, now: at(60)) == reply)
-        #expect(operators.replies.reply(to: AdminRequest(id: 8, verb: "inspect"), by: nil, now: at(0)) == nil, "it changed nothing")
+        #expect(operators.replies.reply(to: question, by: nil, now: at(0)) == nil, "it changed nothing")
         #expect(operators.replies.reply(to: AdminRequest(id: 7, verb: "drop"), by: nil, now: at(0)) == nil, "it is another one")
         #expect(operators.replies.reply(to: request, by: nil, now: at(60.5)) == nil)
     }
