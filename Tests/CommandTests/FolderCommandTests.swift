@@ -92,6 +92,8 @@ import Testing
                 variables: ["SAMOVAR_RUNTIME_DIR": "", "XDG_RUNTIME_DIR": folder])
             #expect(try await send.wait() == .exited(69), "\(send.errors)")
             #expect(send.errors.contains("no store answers at ipc://\(base)/"), "\(send.errors)")
+            let folder = "/front of the data folder \(scratch.folder("data")), which does not exist, for "
+            #expect(send.errors.contains(folder), "\(send.errors)")
         }
     }
 

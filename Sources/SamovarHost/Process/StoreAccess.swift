@@ -15,6 +15,8 @@ public struct StoreAccess: Hashable, Sendable, CustomStringConvertible {
     public let endpoints: [Endpoint]
     /// The file with the peer's key and those that the store may have, read again at each attempt to connect; nil for a peer without.
     public let keyFile: String?
+    /// Whose store it is, if that was said: sockets have names of their own.
+    private var dataFolder: String?
 
     /// The most endpoints.
     public static let maximumEndpoints = 8
@@ -43,7 +45,9 @@ public struct StoreAccess: Hashable, Sendable, CustomStringConvertible {
     public static func of(dataFolder: String) -> StoreAccess {
         let folders = (2...maximumEndpoints).map { standbyFolder($0, of: dataFolder) }
         let others = folders.filter { FileManager.default.fileExists(atPath: $0) }
-        return StoreAccess(local: ([dataFolder] + others).map { .of(dataFolder: $0) })
+        var access = StoreAccess(local: ([dataFolder] + others).map { .of(dataFolder: $0) })
+        access.dataFolder = dataFolder
+        return access
     }
 
     /// The data folder of a further store of the same journal on this machine, from 2 on.
@@ -67,14 +71,17 @@ public struct StoreAccess: Hashable, Sendable, CustomStringConvertible {
     /// As it is written in a setting.
     public var description: String { endpoints.map(\.description).joined(separator: ",") }
 
-    /// A door of it, for a person.
+    /// A door of it, for a person, with the data folder if that is how the store was named.
     public func named(_ door: Door) -> String {
-        endpoints.map { endpoint in
+        let doors = endpoints.map { endpoint in
             switch endpoint.target(of: door, hasKey: keyFile != nil) {
             case .address(let address): address
             case .name(let name): endpoint.port(of: door, at: name)
             }
         }.joined(separator: ",")
+        guard let dataFolder else { return doors }
+        let isThere = FileManager.default.fileExists(atPath: dataFolder)
+        return "\(doors) of the data folder \(dataFolder)" + (isThere ? "" : ", which does not exist")
     }
 
     /// The path of a folder may have commas of its own.
