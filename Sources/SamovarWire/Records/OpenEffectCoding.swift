@@ -5,8 +5,8 @@ package import SamovarCore
 extension OpenEffect {
     package func write(to writer: inout MessagePackWriter) {
         let history = history
-        // Few have them, and builds before them read the others.
-        let isLater = history.ordered != nil || history.requeued != nil
+        // Few have it, among them all that were requeued, and builds before it read the others.
+        let isLater = history.ordered != nil
         writer.writeArrayHeader(isLater ? 17 : history.adoptedStream == nil ? 13 : 15)
         writer.write(id)
         writer.write(root)
