@@ -397,6 +397,22 @@ import Testing
         #expect(rig.takeTasks(worker(2)) == [])
     }
 
+    @Test func `A late answer gives nobody an effect whose newer answer waits`() throws {
+        let rig = try Self.rig { $0.turnsPerRound = 1 }
+        rig.order(job("a", attempts: 3, timeout: 1))
+        let first = try #require(rig.takeTasks(worker(1)).first)
+        rig.connectWorker(2, credit: 0)
+        for _ in 1...2 { rig.tick(.seconds(5)) }
+        let second = try #require(rig.exchange(.credit(1), from: worker(2)).tasks.first)
+        rig.deliver(.result([first.answered("late")], credit: 2), from: worker(1))
+        rig.deliver(.result([second.answered("second")], credit: 1), from: worker(2))
+        rig.deliver(.goodbye, from: worker(2))
+        rig.round()
+        #expect(rig.machine.workers.lateResults == 1)
+        #expect(rig.takeTasks(worker(1)) == [], "it has credit, and tasks are handed out between the two answers")
+        #expect(try rig.state().done == ["second"])
+    }
+
     @Test func `An answer that waits when its worker leaves is not given up for an older attempt that goes on`() throws {
         let rig = try Self.rig { $0.batchTurns = 1 }
         rig.order(job("a"))

@@ -73,6 +73,25 @@ import Testing
         }
     }
 
+    @Test mutating func `Effects are listed by queue, by label and by age, and counted are only these`() throws {
+        var bench = try PartBench()
+        let mail = try #require(try bench.order(Shop.Job(name: "a", queue: "mail", id: "ann")))
+        let other = try #require(try bench.order(Shop.Job(name: "b", queue: "mail", id: "bob")))
+        let web = try #require(try bench.order(Shop.Job(name: "c", queue: "web", id: "ann")))
+        for (filter, found): (MessagePackValue, [EffectID]) in [
+            ([:], [mail, other, web]), (["queue": "mail"], [mail, other]), (["label": "ann"], [mail, web]),
+            (["queue": "mail", "label": "ann"], [mail]), (["label": "cid"], []), (["olderThan": 60_000], []),
+        ] {
+            let answer = try ask("effects", with: filter, &bench)
+            guard case .array(let open)? = answer["open"] else {
+                Issue.record("\(answer)")
+                continue
+            }
+            #expect(.array(open.map { $0["effect"] ?? .nil }) == names(found), "\(filter)")
+            #expect(answer["openCount"] == .int(Int64(found.count)), "\(filter)")
+        }
+    }
+
     @Test mutating func `An open effect can be dropped, and each of a list only once`() throws {
         var bench = try PartBench()
         let (dead, open) = try order(dead: 1, &bench)
