@@ -222,7 +222,7 @@ struct EffectScheduler {
     ) throws(StopReason) {
         dispatcher.forgetLosses(of: effect.id)
         let call = ProgramCall.failure(effect.id)
-        guard turns.mayTake(call) else { return turns.quarantine.postpone(failure, of: effect.id) }
+        guard turns.mayTake(call) else { return turns.postpone(failure, of: effect.id) }
         out.note(.error, "effect \(effect.id) in queue \(effect.queue) \(failure)")
         dispatcher.meters.closed(effect.queue, .failed)
         let staysDead = effect.retry.keepsDead

@@ -68,7 +68,7 @@ extension StoreMachine {
             case 1:
                 guard let failed = turns.quarantine.firstPostponed else { continue }
                 guard turns.mayTake(.failure(failed.effect)) else { return .notYet }
-                turns.quarantine.removeFirstPostponed()
+                turns.removeFirstPostponed()
                 try scheduler.take(failed, now: now, &turns, &out)
             case 2:
                 guard let firing = firings.next(turns.state.subscriptions, timersMayFire: timersMayFire, now: now) else { continue }
@@ -215,7 +215,7 @@ extension StoreMachine {
         // The commit that waits will not come; nobody has heard of its turns, so their peers will send again.
         guard !isHeldUp else { return stop(.drained, now: now) }
         phase = .stopped(until: end)
-        turns.quarantine.forgetWhatIsOff()
+        turns.forgetWhatIsOff()
         let batch = turns.takeLastBatch()
         if !batch.isEmpty { out.emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none) }
         snapshots.save(&turns, &out)

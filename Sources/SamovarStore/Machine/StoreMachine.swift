@@ -300,7 +300,7 @@ public struct StoreMachine: ~Copyable {
     public mutating func snapshotSaved(bytes: Int?) {
         snapshots.ended(bytes: bytes)
         // It has returned; but the trouble may be a later state, so that this acquits of no proven death.
-        turns.quarantine.returned(.maintenance)
+        turns.returned(.maintenance)
     }
 
     public mutating func exportCopied(through turn: Int) {

@@ -47,8 +47,7 @@ struct Turns: ~Copyable {
 
     private let settings: StoreSettings
     private(set) var state: StoreState
-    /// Which calls end the process. It is told of each that is made with the state.
-    var quarantine: Quarantine
+    private(set) var quarantine: Quarantine
     /// A batch is with the journal: one at a time.
     private var isCommitting = false
     /// When it was given there.
@@ -362,6 +361,19 @@ struct Turns: ~Copyable {
         log.tap?.views.removeAll(keepingCapacity: true)
         return views
     }
+
+    // MARK: Suspects
+
+    /// The failure of a suspected effect waits until it can be alone.
+    mutating func postpone(_ failure: Failure, of effect: EffectID) { quarantine.postpone(failure, of: effect) }
+
+    mutating func removeFirstPostponed() { quarantine.removeFirstPostponed() }
+
+    /// Another thread is done with a call, or it was made with another state.
+    mutating func returned(_ call: ProgramCall) { quarantine.returned(call) }
+
+    /// An operator who stops the store in order may have mended what views and snapshots need.
+    mutating func forgetWhatIsOff() { quarantine.forgetWhatIsOff() }
 }
 
 /// Numbers of the state that `status` tells, as of one turn.
