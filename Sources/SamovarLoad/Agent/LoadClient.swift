@@ -258,6 +258,7 @@ extension LoadClient {
     /// requests wait, a slow time would be measured less often than a fast one.
     private mutating func settle(_ turn: Int, _ due: Timestamp, _ now: Timestamp, _ actions: inout [ClientMachine.Action]) {
         if settling.count > settleLimit / 2 { settleStride *= 2 }
+        // One for which the machine has no room either is counted, too.
         guard settling.count < settleLimit, let asked = try? machine.settle(turn: turn, now: now) else {
             unmeasured += 1
             return

@@ -27,6 +27,7 @@ struct DatabaseWriter: FencedWriter {
 
     /// A server that has committed otherwise than it was to says so by a warning. Then it is unknown what is durable.
     func run(_ what: String, _ statement: @escaping (Database) -> Int) -> FencedAnswer {
+        // The only error is that no answer has come.
         guard let answer = try? database.run(by: store, statement), !answer.isWarning else {
             return .lost(JournalError(.unavailable, what))
         }
