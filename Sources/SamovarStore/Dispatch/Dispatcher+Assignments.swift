@@ -36,9 +36,11 @@ extension Dispatcher {
         return places[number].lease != lease
     }
 
-    /// Whether a worker can take an effect of a queue once what ends has ended. Nobody knows when a suspect does, and sources do not.
+    /// Whether a worker can take an effect of a queue once what ends has ended. Nobody knows when a suspect does, and sources do not. Nor
+    /// do the handlers of a worker that has no job of this store and still grants no credit.
     func mayEmpty(_ workerState: WorkerState, for queue: Queue, _ ledger: EffectLedger) -> Bool {
         guard !workerState.isLeaving, !workerState.isIsolated, workerState.sources < workerState.slots else { return false }
+        guard workerState.running > workerState.sources || workerState.sent < workerState.credit else { return false }
         guard workerState.sources > 0, let limit = workerState.limits[queue] else { return true }
         return places.effects(of: workerState).count { $0.isOfSource && ledger.open[$0]?.queue == queue } < limit
     }

@@ -100,6 +100,19 @@ import Testing
         #expect(hall.assign() == 1 && hall.jobs(of: 1) == [suspect])
     }
 
+    @Test func `A worker without jobs and credit is not kept free for a suspect, since its handlers overstay`() {
+        var hall = DispatchHall()
+        hall.join(1, credit: 0)
+        hall.join(2)
+        let usual = hall.order()
+        #expect(hall.assign() == 1 && hall.jobs(of: 2) == [usual])
+        let suspect = hall.order(deaths: 9)
+        _ = hall.order()
+        #expect(hall.assign() == 0, "worker 2 is to be empty once")
+        hall.end(usual)
+        #expect(hall.assign() == 1 && hall.jobs(of: 2) == [suspect])
+    }
+
     @Test func `A worker is kept free for the first suspect that it can take, whoever is before it`() {
         var hall = DispatchHall()
         hall.join(1, slots: 3, [.default, "mail"], limits: ["mail": 1])
