@@ -8,6 +8,12 @@ public enum CoverageEvent: Int, CaseIterable, Sendable {
     case heardOfLifecycle
     /// A subscription ended, or began anew.
     case stoppedListening
+    /// A source began.
+    case sourceBegan
+    /// A source was cancelled while it went on, since it was not wanted any more.
+    case sourceCancelled
+    /// The program requeued a dead source that was not wanted any more, and the store dropped it.
+    case sourceDropped
     /// An effect was cancelled by a newer one with its label.
     case replaced
     /// An effect was cancelled by `cancel`.

@@ -11,6 +11,10 @@ extension InvariantChecker {
     func died(_ id: EffectID, _ failure: Failure, _ record: Record) throws(Violation) {
         try failedForGood(id, record)
         guard let order = reference.open[id] else { return }
+        if case .effect(_, let lease, _) = record.origin {
+            try fail(id, lease, order, record)
+            reference.open[id]?.failed = lease
+        }
         let message = ModelProgram.failed(order.effect, failure)
         try require(
             message == nil || order.keepsDead, .i6, expected: "`failed` to make a message of effect \(id)",
@@ -42,11 +46,15 @@ extension InvariantChecker {
             return try require(
                 false, .i18, expected: "a dead effect to be requeued", seen: "effect \(id) at turn \(record.turn), which is none")
         }
+        try require(
+            !reference.isAbandoned(id, order), .i14, expected: "no source to be requeued that is not wanted any more",
+            seen: "effect \(id) at turn \(record.turn)")
         reference.requeue(id, turn: record.turn, now: record.time)
         announce(.requeued(order.effect, id))
     }
 
     func dropped(_ id: EffectID, _ record: Record) throws(Violation) {
+        if case .store = record.origin { return try droppedAbandoned(id, record) }
         try done(record)
         guard let order = reference.dead[id] ?? reference.open[id] else {
             return try require(
@@ -57,6 +65,16 @@ extension InvariantChecker {
         if reference.dead[id] != nil { reference.count(.droppedDead) }
         reference.dropDead(id, turn: record.turn)
         announce(.dropped(order.effect, id))
+    }
+
+    /// `update` had requeued it, though its source is not wanted any more.
+    private func droppedAbandoned(_ id: EffectID, _ record: Record) throws(Violation) {
+        let isMeant = reference.open[id].map { $0.wasRequeued && reference.isAbandoned(id, $0) } ?? false
+        try require(
+            isMeant, .i14, expected: "the store to drop what is requeued of sources that are not wanted any more",
+            seen: "effect \(id) at turn \(record.turn)")
+        reference.close(id, turn: record.turn)
+        reference.count(.sourceDropped)
     }
 
     func controlled(_ control: Control, _ record: Record) throws(Violation) {
@@ -122,6 +140,10 @@ extension InvariantChecker {
                 turn > heard, .i19, expected: "effect \(task.effect) of queue \(order.queue) to wait, paused since turn \(turn)",
                 seen: "lease \(task.lease), when the store had heard of turn \(heard)")
         }
+        try require(
+            !reference.isAbandoned(task.effect, order) || order.opened > heard, .i14,
+            expected: "no task of a source that is not wanted any more",
+            seen: "lease \(task.lease) of effect \(task.effect)")
         handedOut.append((task.effect, order.queue, order.label, reference.leases(of: task.effect).isEmpty))
         if order.waitedForResume { reference.count(.waitedForResume) }
         try requireRate(task, order.queue, heard: heard)

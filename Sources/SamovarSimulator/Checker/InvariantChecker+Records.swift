@@ -248,7 +248,7 @@ extension InvariantChecker {
         guard var order = reference.open[id] else {
             return try require(false, .i6, expected: "an open effect", seen: "a failed attempt of \(id) at turn \(record.turn)")
         }
-        if reason == .workerDied {
+        if reason == .workerDied, !order.isOfSource {
             order.deaths += 1
             try require(
                 order.deaths <= world.swarm.store.suspectDeaths, .i6, expected: "effect \(id) to be parked after its last death",
@@ -268,7 +268,7 @@ extension InvariantChecker {
     }
 
     /// A failed attempt counts once, and only the newest.
-    private func fail(_ id: EffectID, _ lease: Lease, _ order: ReferenceModel.Order, _ record: Record) throws(Violation) {
+    func fail(_ id: EffectID, _ lease: Lease, _ order: ReferenceModel.Order, _ record: Record) throws(Violation) {
         guard let assignment = reference.assignments[lease], assignment.effect == id else {
             return try require(false, .i2, expected: "a lease of effect \(id)", seen: "\(lease) at turn \(record.turn)")
         }

@@ -21,12 +21,12 @@ extension ReferenceModel {
                     root: root, effect: effect, payload: packed(effect), label: options.id, policy: options.policy,
                     begins: turn.now + options.delay, notBefore: turn.now + options.delay, opened: turn.number,
                     inLine: turn.number)
-                runLabelled(order, id)
+                run(order, id)
             }
         }
     }
 
-    private func runLabelled(_ order: Order, _ id: EffectID) {
+    func run(_ order: Order, _ id: EffectID) {
         var order = order
         if let label = order.label {
             if case .latest = order.policy { dropDead(label, turn: order.opened) }

@@ -52,6 +52,9 @@ final class ReferenceModel {
         }
 
         var keepsDead: Bool { effect.work.retry.keepsDead }
+
+        /// What comes of a source begins chains of its own.
+        var isOfSource: Bool { root == 0 }
     }
 
     /// What became of one input.
@@ -193,10 +196,31 @@ final class ReferenceModel {
     }
 
     /// A chain of turns is at its end, and the state says what it wants to hear of.
-    func listen(turn: Int, now: Timestamp) {
-        let ended = timerOracle.want(state.timers, turn: turn, now: now)
-        if ended > 0 { count(.stoppedListening) }
+    ///
+    /// - Returns: the effects of the sources that begin with that.
+    @discardableResult
+    func listen(turn: Int, now: Timestamp) -> [EffectID: [UInt8]] {
+        let (begun, ended) = timerOracle.want(state.timers, turn: turn, now: now)
+        if !ended.isEmpty { count(.stoppedListening) }
+        for source in ended where source.timer.kind == .source {
+            if open[source.id] != nil { count(.sourceCancelled) }
+            close(source.id, turn: turn)
+        }
+        var payloads: [EffectID: [UInt8]] = [:]
+        for source in begun where source.timer.kind == .source {
+            let effect = source.armed.effect
+            payloads[source.id] = packed(effect)
+            run(
+                Order(
+                    root: 0, effect: effect, payload: packed(effect), begins: now, notBefore: now, opened: turn, inLine: turn),
+                source.id)
+            count(.sourceBegan)
+        }
+        return payloads
     }
+
+    /// Whether an effect is of a source that the state does not want any more.
+    func isAbandoned(_ id: EffectID, _ order: Order) -> Bool { order.isOfSource && timerOracle.activation(id) == nil }
 
     func count(_ event: CoverageEvent) { coverage[event.rawValue] += 1 }
 

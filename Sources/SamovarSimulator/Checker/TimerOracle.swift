@@ -24,10 +24,13 @@ struct TimerOracle {
 
     func activation(_ id: EffectID) -> Activation? { activations.values.first { $0.id == id } }
 
-    /// - Returns: how many of what was wanted have ended.
-    mutating func want(_ timers: [String: ArmedTimer], turn: Int, now: Timestamp) -> Int {
-        guard !timers.isEmpty || !activations.isEmpty else { return 0 }
+    /// - Returns: what has begun, and what has ended.
+    mutating func want(
+        _ timers: [String: ArmedTimer], turn: Int, now: Timestamp
+    ) -> (begun: [Activation], ended: [Activation]) {
+        guard !timers.isEmpty || !activations.isEmpty else { return ([], []) }
         let before = activations
+        var begun: [Activation] = []
         activations = [:]
         for (place, (name, armed)) in timers.sorted(by: { $0.key < $1.key }).enumerated() {
             if var old = before[name], old.armed.isServedAs(armed) {
@@ -35,10 +38,12 @@ struct TimerOracle {
                 activations[name] = old
             } else {
                 let id = EffectID(turn: turn, ordinal: Self.firstPlace + place)
-                activations[name] = Activation(id: id, armed: armed, due: armed.first(after: now.microseconds))
+                let activation = Activation(id: id, armed: armed, due: armed.first(after: now.microseconds))
+                activations[name] = activation
+                begun.append(activation)
             }
         }
-        return before.filter { activations[$0.key]?.id != $0.value.id }.count
+        return (begun, before.filter { activations[$0.key]?.id != $0.value.id }.map(\.value))
     }
 
     /// A store came back: what it missed is passed over where the program wants it so.
@@ -78,10 +83,11 @@ struct TimerOracle {
 extension ArmedTimer {
     private var step: Int64 { Int64(timer.milliseconds) * milliseconds }
 
-    /// A subscription to the same times goes on, whatever it sends.
+    /// A subscription to the same times goes on, whatever it sends, and so does one to the same source.
     fileprivate func isServedAs(_ other: ArmedTimer) -> Bool {
         guard timer.kind == other.timer.kind else { return false }
         if timer.kind.isLifecycle { return true }
+        if timer.kind == .source { return effect == other.effect }
         guard timer.missed == other.timer.missed else { return false }
         return timer.kind == .at ? time == other.time : timer.milliseconds == other.timer.milliseconds
     }
@@ -91,7 +97,7 @@ extension ArmedTimer {
         case .every: now + step
         case .at: time.microseconds
         case .cron: (now / step + 1) * step
-        case .resumed, .draining: nil
+        case .resumed, .draining, .source: nil
         }
     }
 
@@ -99,7 +105,7 @@ extension ArmedTimer {
     fileprivate func next(after now: Int64, from one: Int64) -> Int64? {
         switch timer.kind {
         case .every, .cron: one + ((now - one) / step + 1) * step
-        case .at, .resumed, .draining: nil
+        case .at, .resumed, .draining, .source: nil
         }
     }
 
@@ -107,7 +113,7 @@ extension ArmedTimer {
     fileprivate func latest(until now: Int64, from one: Int64) -> Int64 {
         switch timer.kind {
         case .every, .cron: one + (now - one) / step * step
-        case .at, .resumed, .draining: one
+        case .at, .resumed, .draining, .source: one
         }
     }
 }

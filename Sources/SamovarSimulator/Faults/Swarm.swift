@@ -66,7 +66,7 @@ struct Swarm {
         case timers
         /// Labels, policies and cancellations.
         case labels
-        /// Effects that stream.
+        /// Effects that stream; beside timers, sources, too.
         case streaming
         /// Outputs for other programs.
         case outputs
@@ -86,6 +86,8 @@ struct Swarm {
     var worker = WorkerMachine.Settings.standard
 
     func has(_ fault: Fault) -> Bool { faults.contains(fault) }
+
+    var hasSources: Bool { traits.isSuperset(of: [.timers, .streaming]) }
 
     /// Effects that only CANCEL ends. It is not repeated, so there are none where a connection may lose a single message.
     var hasEndlessWork: Bool { traits.contains(.limits) && loss == 0 && !has(.highWater) && highWater >= 100 }

@@ -16,6 +16,14 @@ enum ModelProgram: Program {
         var orders: [String: Int] = [:]
         /// What the state wants to hear of, by its label.
         var timers: [String: ArmedTimer] = [:]
+        /// A source that has failed for good, to be requeued when it is not wanted any more, which is too late.
+        var lost: LostSource?
+    }
+
+    struct LostSource: Portable {
+        let inputID: UInt64
+        let turn: Int
+        let ordinal: Int
     }
 
     enum Input: Portable {
@@ -83,8 +91,9 @@ enum ModelProgram: Program {
     static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<ModelProgram> {
         state.tally.take(message, turn)
         switch message {
-        case .noted, .streamed: return .none
-        case .failed: return handleFailure(turn)
+        case .noted: return requeueLost(&state)
+        case .streamed: return .none
+        case .failed(let inputID, _): return handleFailure(&state, inputID, turn)
         case .answered(let inputID, _):
             // Some answers end subscriptions: one, or all that wait for the end of the store.
             if inputID % 8 == 3 { state.timers[name(Int(inputID / 8 % UInt64(TimerSpec.places)))] = nil }
@@ -114,13 +123,23 @@ enum ModelProgram: Program {
     }
 
     /// Some of what failed for good is opened again, as far as it is dead, and some is given up.
-    private static func handleFailure(_ turn: Turn) -> Command<ModelProgram> {
+    private static func handleFailure(_ state: inout State, _ inputID: UInt64, _ turn: Turn) -> Command<ModelProgram> {
         guard case .failure(let id) = turn.origin else { return .none }
         switch turn.number % 4 {
         case 0: return .requeue(id)
         case 1: return .drop(id)
-        default: return .none
+        default:
+            if id.ordinal >= TimerOracle.firstPlace {
+                state.lost = LostSource(inputID: inputID, turn: id.turn, ordinal: id.ordinal)
+            }
+            return .none
         }
+    }
+
+    private static func requeueLost(_ state: inout State) -> Command<ModelProgram> {
+        guard let lost = state.lost, !state.timers.values.contains(where: { $0.inputID == lost.inputID }) else { return .none }
+        state.lost = nil
+        return .requeue(EffectID(turn: lost.turn, ordinal: lost.ordinal))
     }
 
     /// A timer that fired. One that fires at a single time is disarmed by half of its firings.

@@ -2,7 +2,7 @@ import MessagePack
 import SamovarPeers
 import SamovarWire
 
-/// What the handler of a `streamPlan` effect streams: items from 1, each in a message of its own, some with a checkpoint that names
+/// What the handler of a `streaming` or `flowing` effect streams: items from 1, each in a message of its own, some with a checkpoint that names
 /// the item. An attempt goes on with the item after the checkpoint that it is given.
 struct StreamPlan {
     let inputID: UInt64
@@ -16,9 +16,10 @@ struct StreamPlan {
 
     init(of effect: ModelProgram.Effect, resume: StreamPlace?, _ random: inout SeededRandom) {
         inputID = effect.inputID
-        items = inputID % 50 == 7 ? 80 : [1, 2, 3, 5, 8][Int(inputID % 5)]
+        let isOfSource = effect.work == .flowing
+        items = isOfSource ? [2, 8, 30][Int(inputID % 3)] : inputID % 50 == 7 ? 80 : [1, 2, 3, 5, 8][Int(inputID % 5)]
         next = (resume?.checkpoint.flatMap(Self.item) ?? 0) + 1
-        pause = random.about(random.pick([3, 3, 10, 40]) * milliseconds)
+        pause = random.about(random.pick(isOfSource ? [10, 50, 200] : [3, 3, 10, 40]) * milliseconds)
         brokenAt = random.chance(0.15) ? random.number(1...items) : nil
         window = StreamWindow(after: resume)
     }

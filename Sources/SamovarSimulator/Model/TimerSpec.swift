@@ -1,6 +1,6 @@
 import SamovarCore
 
-/// A timer or a lifecycle event that the model program subscribes to, in one number, so that it travels as one.
+/// A timer, a lifecycle event or a source that the model program subscribes to, in one number, so that it travels as one.
 struct TimerSpec: Portable {
     enum Kind: UInt8, Portable, CaseIterable {
         case every
@@ -8,6 +8,7 @@ struct TimerSpec: Portable {
         case cron
         case resumed
         case draining
+        case source
 
         /// It fires at moments in the life of the store, not at times.
         var isLifecycle: Bool { self == .resumed || self == .draining }
@@ -49,7 +50,10 @@ struct TimerSpec: Portable {
 
     /// A timer that does not fire more often than a world can bear: where each missed firing counts, an hour that a wall clock jumps
     /// brings all of them at once.
-    static func drawn(_ random: inout SeededRandom) -> TimerSpec {
+    ///
+    /// - Parameter hasSources: whether it may be a source.
+    static func drawn(_ random: inout SeededRandom, hasSources: Bool) -> TimerSpec {
+        if hasSources, random.chance(0.4) { return TimerSpec(place: random.number(0...places - 1), kind: .source) }
         let kind = random.pick([Kind.every, .every, .every, .at, .at, .cron, .resumed, .draining, .draining])
         let missed = random.pick(Missed.allCases)
         let milliseconds =
@@ -57,7 +61,7 @@ struct TimerSpec: Portable {
             case .every: random.pick(missed == .all ? [10_000, 30_000] : [1_000, 3_000, 10_000])
             case .at: random.pick([0, 50, 2_000, 20_000])
             case .cron: random.pick([60_000, 120_000, 300_000])
-            case .resumed, .draining: 0
+            case .resumed, .draining, .source: 0
             }
         return TimerSpec(
             place: random.number(0...places - 1), kind: kind, missed: missed, milliseconds: milliseconds,
@@ -82,6 +86,9 @@ struct ArmedTimer: Portable {
     /// What it sends; another input in the same place sends another message, at the same times.
     var message: ModelProgram.Message { .fired(inputID, timer: timer.place) }
 
+    /// What a source is, as long as it is wanted.
+    var effect: ModelProgram.Effect { ModelProgram.Effect(inputID: inputID, work: .flowing, part: timer.place) }
+
     func subscription(id: Label) -> Subscription<ModelProgram> {
         let missed = Missed(rawValue: timer.missed) ?? .once
         switch timer.kind {
@@ -90,6 +97,7 @@ struct ArmedTimer: Portable {
         case .cron: return .cron(Self.calendar(minutes: timer.milliseconds / 60_000), id: id, missed: missed, send: message)
         case .resumed: return .on(.resumed, id: id, send: message)
         case .draining: return .on(.draining, id: id, send: message)
+        case .source: return .source(effect, id: id, queue: effect.work.queue, retry: effect.work.retry)
         }
     }
 

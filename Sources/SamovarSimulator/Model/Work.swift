@@ -31,6 +31,8 @@ enum Work: String, Portable, CaseIterable {
     case babbling
     /// Streams its messages, one after the other.
     case streaming
+    /// Is of a source: streams its messages, and ends by itself in the end, if the source is wanted for so long.
+    case flowing
     /// Answers with an order that has its own label.
     case relay
     /// Throws or answers, as it happens. When it has failed for good the program is told, and it is dead.
@@ -39,12 +41,16 @@ enum Work: String, Portable, CaseIterable {
     case cursed
 
     /// What every world may have; of the others, those with streams, labels, limits or controls.
-    static let plain = allCases.filter { !$0.isDeadly && ![.streaming, .relay, .endless, .wavering, .cursed].contains($0) }
+    static let plain = allCases.filter {
+        !$0.isDeadly && !$0.isStreaming && ![.relay, .endless, .wavering, .cursed].contains($0)
+    }
+
+    var isStreaming: Bool { self == .streaming || self == .flowing }
 
     var isDeadly: Bool { self == .lethal || self == .dangerous }
 
     /// It needs a slot for a moment only.
-    var isShort: Bool { ![.slow, .stuck, .endless, .lethal, .dangerous, .streaming].contains(self) }
+    var isShort: Bool { !isStreaming && ![.slow, .stuck, .endless, .lethal, .dangerous].contains(self) }
 
     var queue: Queue { self == .slow || self == .flaky || self == .wavering ? "heavy" : .default }
 
@@ -53,6 +59,7 @@ enum Work: String, Portable, CaseIterable {
         case .flaky, .failing, .stuck, .streaming: .backoff(first: .milliseconds(200), max: .seconds(2), attempts: 3)
         case .wavering: Retry.backoff(first: .milliseconds(200), max: .seconds(1), attempts: 2).keepingDead
         case .cursed: Retry.never.keepingDead
+        case .flowing: Retry.backoff(first: .milliseconds(200), max: .seconds(2), attempts: 3).keepingDead
         default: .never
         }
     }
@@ -93,7 +100,7 @@ struct Execution {
         end = .answer(.done([]))
         switch effect.work {
         case .quick, .slow, .late: end = .answer(.done([resultID(effect, &random)]))
-        case .mute: break
+        case .mute, .flowing: break
         case .chatty: end = .answer(.done(MessageList((0..<3).map { _ in resultID(effect, &random) })))
         case .babbling: end = .answer(.done([resultID(effect, &random), [0xc1]]))
         case .flaky: end = .answer(attempt < 3 ? .failed(.threw, "not yet", permanent: false) : .done([resultID(effect, &random)]))

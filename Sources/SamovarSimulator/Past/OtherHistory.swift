@@ -97,7 +97,7 @@ struct OtherHistory {
         case .started:
             guard item.turn == 1 else {
                 books.timerOracle.returned(now: time)
-                _ = books.timerOracle.want(books.state.timers, turn: item.turn, now: time)
+                listen(turn: item.turn)
                 return true
             }
             let turn = turn(1, .store)
@@ -119,6 +119,8 @@ struct OtherHistory {
             books.requeue(id, turn: item.turn, now: time)
         case .dropped(let id):
             guard isSame(id), books.open[id] != nil || books.dead[id] != nil else { return false }
+            // The store drops what a source has left behind, and here it is wanted.
+            if item.origin == .store, let open = books.open[id], !books.isAbandoned(id, open) { return true }
             books.close(id, turn: item.turn)
             books.dropDead(id, turn: item.turn)
         case .controlled(let control): books.take(control, turn: item.turn, now: time)
@@ -208,7 +210,12 @@ struct OtherHistory {
             queue += try update(message, turn(head, .followUp(of: cause)))
         }
         lose(left)
-        _ = books.timerOracle.want(books.state.timers, turn: head, now: time)
+        listen(turn: head)
+    }
+
+    /// Sources that begin are ordered, too.
+    private mutating func listen(turn: Int) {
+        orders.merge(books.listen(turn: turn, now: time)) { _, new in new }
     }
 
     /// Returns the follow-ups, and the turn that orders them.

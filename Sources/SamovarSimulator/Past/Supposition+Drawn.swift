@@ -30,7 +30,7 @@ extension Supposition {
         return random.pick([
             .noted(id), .link(id, rest: random.number(0...3)), .ordered(id, random.pick(works), count: random.number(0...3)),
             .labelled(id, random.pick(works), .drawn(random.chance(0.5) ? .plain : .lanes, &random)),
-            .cancelled(id, labelSpec: LabelSpec.number(in: .plain, &random)), .armed(id, .drawn(&random)),
+            .cancelled(id, labelSpec: LabelSpec.number(in: .plain, &random)), .armed(id, .drawn(&random, hasSources: true)),
             .disarmed(id, timer: random.number(0...TimerSpec.places - 1)), .controlled(id, .drawn(&random)),
         ])
     }

@@ -192,7 +192,7 @@ final class ClientProcess: Process {
         switch trait {
         case .timers where random.chance(0.3):
             return Input(inputID, .disarmed(inputID, timer: random.number(0...TimerSpec.places - 1)))
-        case .timers: return Input(inputID, .armed(inputID, TimerSpec.drawn(&random)))
+        case .timers: return Input(inputID, .armed(inputID, TimerSpec.drawn(&random, hasSources: world.swarm.hasSources)))
         case .labels where random.chance(0.25):
             return Input(inputID, .cancelled(inputID, labelSpec: LabelSpec.number(in: .plain, &random)))
         case .labels: return orderLabelled(random.pick(world.swarm.works + [.relay]), .drawn(.plain, &random), inputID)

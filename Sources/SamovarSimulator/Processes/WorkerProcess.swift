@@ -221,7 +221,7 @@ final class WorkerProcess: Process {
         } catch {
             return try world.checker.require(false, .i6, expected: "an effect of this program", seen: "\(error)")
         }
-        let streamPlan = effect.work == .streaming ? StreamPlan(of: effect, resume: task.resume, &random) : nil
+        let streamPlan = effect.work.isStreaming ? StreamPlan(of: effect, resume: task.resume, &random) : nil
         let job = Running(
             task: task, in: timeline, execution: Execution(of: effect, attempt: task.attempt, &random), streamPlan: streamPlan)
         running[task.lease] = job
