@@ -278,6 +278,7 @@ struct ClientSessions {
         guard let client = sessions[session] else { return }
         let last = turns.state.sessions.last(of: session)
         let credit = self.credit(of: client, turns.state.sessions)
+        var repeated: Set<Int> = []
         for submission in submissions {
             guard submission.sequence > 0 else {
                 let text = "there is no input \(submission.sequence): the inputs of a session are numbered from 1"
@@ -291,8 +292,10 @@ struct ClientSessions {
             if submission.sequence <= last {
                 // Sent again: the same answer again, when the turn that it tells of is on disk. While commits wait, once for each connection, or
                 // answers would gather at the gate.
+                // A number that comes twice in one frame is answered once.
                 if turns.outage == nil || submission.sequence > client.told,
-                    let outcome = turns.state.sessions.outcome(of: submission.sequence, in: session)
+                    let outcome = turns.state.sessions.outcome(of: submission.sequence, in: session),
+                    repeated.insert(submission.sequence).inserted
                 {
                     answer(client, outcome)
                 }
@@ -364,8 +367,10 @@ struct ClientSessions {
         for client in answered {
             // It may have gone meanwhile.
             guard let (outcomes, route) = client.takeOutcomes() else { continue }
-            let frame = Frame.receipt(outcomes, credit: credit(of: client, table))
-            out.send(frame, isProven: client.takesProofs, to: route, floor: .turn(head))
+            let credit = credit(of: client, table)
+            outcomes.forEachPart { part in
+                out.send(.receipt(part, credit: credit), isProven: client.takesProofs, to: route, floor: .turn(head))
+            }
         }
         answered.removeAll(keepingCapacity: true)
     }
