@@ -23,16 +23,45 @@ package struct OpenLabels: Equatable, Sendable {
         var isDead = false
     }
 
-    /// In the order in which they were opened.
-    private var members: [Label: [Member]] = [:]
+    /// The members with one label, in the order in which they were opened. Those that go are nearly always among the first, so that what goes
+    /// leaves its gap at the beginning, where it costs nothing.
+    private struct Line: Equatable, Sendable {
+        private var all: [Member] = []
+        private var gap = 0
+
+        var members: ArraySlice<Member> { all[gap...] }
+
+        mutating func append(_ member: Member) { all.append(member) }
+
+        func place(of id: EffectID) -> Int? { members.firstIndex { $0.id == id }.map { $0 - gap } }
+
+        mutating func set(isDead: Bool, at place: Int) { all[gap + place].isDead = isDead }
+
+        mutating func remove(at place: Int) {
+            for index in stride(from: gap + place, to: gap, by: -1) { all[index] = all[index - 1] }
+            gap += 1
+            guard gap > 16, gap > all.count / 2 else { return }
+            all.removeFirst(gap)
+            gap = 0
+        }
+
+        mutating func removeOpen() {
+            all = members.filter(\.isDead)
+            gap = 0
+        }
+
+        static func == (a: Self, b: Self) -> Bool { a.members == b.members }
+    }
+
+    private var members: [Label: Line] = [:]
 
     package init() {}
 
     /// Open effects with this label, in the order in which they were opened; crowded ones are not among them.
-    package subscript(label: Label) -> [EffectID] { members[label]?.filter { !$0.isDead }.map(\.id) ?? [] }
+    package subscript(label: Label) -> [EffectID] { members[label]?.members.filter { !$0.isDead }.map(\.id) ?? [] }
 
     package func admission(of label: Label, _ policy: Policy) -> Admission {
-        if let lane = policy.lane { return members[label]?.count ?? 0 < lane.limit ? .opened : .crowded }
+        if let lane = policy.lane { return members[label]?.members.count ?? 0 < lane.limit ? .opened : .crowded }
         return switch policy {
         case .latest where hasOpen(label): .replacing
         case .first where hasOpen(label): .passedOver
@@ -40,31 +69,32 @@ package struct OpenLabels: Equatable, Sendable {
         }
     }
 
-    private func hasOpen(_ label: Label) -> Bool { members[label]?.contains { !$0.isDead } ?? false }
+    private func hasOpen(_ label: Label) -> Bool { members[label]?.members.contains { !$0.isDead } ?? false }
 
     /// Takes out all that are open; returns them in the order in which they were opened. The dead keep their places.
     package mutating func removeOpen(_ label: Label) -> [EffectID] {
         let open = self[label]
-        members[label]?.removeAll { !$0.isDead }
-        if members[label]?.isEmpty == true { members[label] = nil }
+        members[label]?.removeOpen()
+        if members[label]?.members.isEmpty == true { members[label] = nil }
         return open
     }
 
     package mutating func insert(_ id: EffectID, _ label: Label, _ policy: Policy) {
-        members[label, default: []].append(Member(id: id, width: policy.lane?.width))
+        members[label, default: Line()].append(Member(id: id, width: policy.lane?.width))
     }
 
     /// Returns the effects that need not wait any more.
     package mutating func remove(_ id: EffectID, _ label: Label) -> [EffectID] {
-        guard let place = members[label]?.firstIndex(where: { $0.id == id }) else { return [] }
+        guard let place = members[label]?.place(of: id) else { return [] }
         members[label]?.remove(at: place)
-        guard let others = members[label], !others.isEmpty else {
+        guard let others = members[label]?.members, !others.isEmpty else {
             members[label] = nil
             return []
         }
         // Whoever was behind it has moved up by one.
         return (place..<max(place, min(others.count, Policy.widthLimit))).compactMap { place in
-            others[place].width == place + 1 && !others[place].isDead ? others[place].id : nil
+            let other = others[others.startIndex + place]
+            return other.width == place + 1 && !other.isDead ? other.id : nil
         }
     }
 
@@ -80,14 +110,16 @@ package struct OpenLabels: Equatable, Sendable {
 
     @discardableResult
     private mutating func set(_ id: EffectID, _ label: Label, isDead: Bool) -> Bool {
-        guard let place = members[label]?.firstIndex(where: { $0.id == id }) else { return false }
-        members[label]?[place].isDead = isDead
+        guard let place = members[label]?.place(of: id) else { return false }
+        members[label]?.set(isDead: isDead, at: place)
         return true
     }
 
     /// Whether an effect has to wait until others with its label are closed.
     package func isBehindAnother(_ id: EffectID, _ options: RunOptions) -> Bool {
-        guard let width = options.policy.lane?.width, let label = options.id, let members = members[label] else { return false }
+        guard let width = options.policy.lane?.width, let label = options.id, let members = members[label]?.members else {
+            return false
+        }
         return !members.prefix(width).contains { $0.id == id }
     }
 }
