@@ -56,6 +56,7 @@ struct EffectLedger: Equatable, Sendable {
     private var labels = OpenLabels()
     /// Dead effects by their label.
     private var deadByLabel: [Label: Set<EffectID>] = [:]
+    private var deadByRoot: [Int: Set<EffectID>] = [:]
     /// A cancellation reaches the dead. In turns of builds before this one it did not, and an operator may have requeued them.
     var cancelsDead = true
     private(set) var controls = QueueControls()
@@ -199,9 +200,17 @@ struct EffectLedger: Equatable, Sendable {
         if !changes.controls.isEmpty { changes.controls.removeAll() }
     }
 
-    mutating func bury(_ id: EffectID, _ failure: Failure) {
-        guard let effect = take(id) else { return }
+    /// - Parameter lease: that of the attempt which has said so, or ran out of time: nothing it says makes the effect fail again. Nil if its
+    ///   worker died or fell silent, for then it may still come back and answer.
+    mutating func bury(_ id: EffectID, _ failure: Failure, lease: Lease? = nil) {
+        guard var effect = take(id) else { return }
+        if let lease {
+            var history = effect.history
+            history.failed = max(lease, history.failed ?? lease)
+            effect.history = history
+        }
         dead[id] = Dead(effect: effect, failure: failure)
+        deadByRoot[effect.root, default: []].insert(id)
         guard let label = effect.label else { return }
         deadByLabel[label, default: []].insert(id)
         release(effect.isCrowded ? [] : labels.die(id, label, effect.options.policy))
@@ -210,6 +219,8 @@ struct EffectLedger: Equatable, Sendable {
     /// Takes an effect off the list of dead ones; nil if it is not dead. It may still have its place among those with its label.
     private mutating func exhume(_ id: EffectID, keepingPlace: Bool = false) -> Dead? {
         guard let former = dead.removeValue(forKey: id) else { return nil }
+        deadByRoot[former.effect.root]?.remove(id)
+        if deadByRoot[former.effect.root]?.isEmpty == true { deadByRoot[former.effect.root] = nil }
         guard let label = former.effect.label else { return former }
         deadByLabel[label]?.remove(id)
         if deadByLabel[label]?.isEmpty == true { deadByLabel[label] = nil }
@@ -238,11 +249,13 @@ struct EffectLedger: Equatable, Sendable {
     /// Whether it may be handed out, now or after a request of an operator.
     func isKept(_ id: EffectID) -> Bool { open[id] != nil || dead[id] != nil }
 
-    /// The same as a former build has it in a snapshot, which knew neither attempts that stream beyond a restart nor when an effect was ordered.
+    /// The same as a former build has it in a snapshot, which knew neither attempts that stream beyond a restart nor when an effect was ordered,
+    /// nor with which attempt it died.
     var asFormerly: EffectLedger {
         func former(_ effect: OpenEffect) -> OpenEffect {
             var effect = effect
             var history = effect.history
+            if history.requeued != nil || dead[effect.id] != nil { history.failed = nil }
             (history.adoptedStream, history.ordered, history.requeued) = (nil, nil, nil)
             effect.history = history
             return effect
@@ -257,7 +270,7 @@ struct EffectLedger: Equatable, Sendable {
     var withoutSources: EffectLedger {
         var ledger = self
         for effect in open.values where effect.isSource { ledger.close(effect.id) }
-        ledger.dead = dead.filter { !$0.key.isOfSource }
+        for id in dead.keys where id.isOfSource { ledger.drop(id) }
         ledger.cancelled.removeAll(where: \.id.isOfSource)
         return ledger
     }
@@ -305,7 +318,7 @@ struct EffectLedger: Equatable, Sendable {
 
     /// The dead and the cancelled effects of a root in words, for a receipt; the oldest, if there are many.
     func report(of root: Int) -> [String] {
-        let dead = dead.values.filter { $0.effect.root == root }
+        let dead = (deadByRoot[root] ?? []).compactMap { self.dead[$0] }
             .map { (id: $0.effect.id, text: "effect \($0.effect.id) in queue \($0.effect.queue) \($0.failure)") }
         let cancelled = cancelled.filter { $0.root == root }
             .map { (id: $0.id, text: "effect \($0.id), “\($0.label)”, was cancelled") }

@@ -51,3 +51,10 @@ extension AttemptOutcome {
             }
     }
 }
+
+extension Origin {
+    /// Of what ends an attempt: the store, if that has not said so itself.
+    static func attempt(_ effect: EffectID, _ lease: Lease?) -> Origin {
+        lease.map { .effect(effect, lease: $0, index: 0) } ?? .store
+    }
+}

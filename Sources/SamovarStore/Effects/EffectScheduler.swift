@@ -208,35 +208,38 @@ struct EffectScheduler {
                 effect.retry.pause(after: failures, of: effect.id, secret: out.identity.secret)
             }
         guard let pause else {
-            return try fail(effect, Failure(reason: reason, text: text, attempts: failures + deaths), now: now, &turns, &out)
+            let failure = Failure(reason: reason, text: text, attempts: failures + deaths)
+            return try fail(effect, failure, of: lease, now: now, &turns, &out)
         }
         out.note(.warning, "effect \(effect.id) in queue \(effect.queue): attempt \(failures + deaths) failed (\(reason)): \(text)")
-        let origin = lease.map { Origin.effect(effect.id, lease: $0, index: 0) } ?? .store
-        turns.write(.attemptFailed(effect.id, reason, text, notBefore: now + pause), origin: origin, root: effect.root, now: now)
+        let failed = Record.Event.attemptFailed(effect.id, reason, text, notBefore: now + pause)
+        turns.write(failed, origin: .attempt(effect.id, lease), root: effect.root, now: now)
         offer(effect.id, in: turns.state.ledger, now: now)
     }
 
     /// An effect failed for good: the program may make a message of it, else it stays dead for an operator.
+    /// - Parameter lease: that of the attempt which has said so, or ran out of time.
     private mutating func fail(
-        _ effect: OpenEffect, _ failure: Failure, now: Timestamp, _ turns: inout Turns, _ out: inout Outlet
+        _ effect: OpenEffect, _ failure: Failure, of lease: Lease? = nil, now: Timestamp, _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
         dispatcher.forgetLosses(of: effect.id)
         let call = ProgramCall.failure(effect.id)
-        guard turns.mayTake(call) else { return turns.postpone(failure, of: effect.id) }
+        guard turns.mayTake(call) else { return turns.postpone(failure, of: effect.id, under: lease) }
         out.note(.error, "effect \(effect.id) in queue \(effect.queue) \(failure)")
         dispatcher.meters.closed(effect.queue, .failed)
         let staysDead = effect.retry.keepsDead
         let dead = Record.Event.dead(effect.id, failure)
         let input = EngineInput.failure(failure, effect.id, payload: effect.payload, root: effect.root, staysDead: staysDead)
+        let attempt = Origin.attempt(effect.id, lease)
         switch try turns.take(
-            call, input, .failure(effect.id), root: effect.root, after: staysDead ? dead : nil, now: now, &out)
+            call, input, .failure(effect.id), root: effect.root, after: staysDead ? dead : nil, of: attempt, now: now, &out)
         {
         case .applied:
             // Before its orders, one of which may requeue it.
             if staysDead { warnOfDead(turns, &out) }
             enterOrders(now: now, &turns)
         case .unhandled:
-            if !staysDead { turns.write(dead, root: effect.root, now: now) }
+            if !staysDead { turns.write(dead, origin: attempt, root: effect.root, now: now) }
             warnOfDead(turns, &out)
         case .givenUp, .refused, .unreadable: break
         }
@@ -257,7 +260,7 @@ struct EffectScheduler {
         guard let effect = turns.state.ledger.open[failed.effect], dispatcher.assignment(of: failed.effect) == nil else { return }
         // It may wait again meanwhile.
         withdraw(effect.id)
-        try fail(effect, failed.failure, now: now, &turns, &out)
+        try fail(effect, failed.failure, of: failed.lease, now: now, &turns, &out)
     }
 
     var hasOverLimit: Bool { !overLimit.isEmpty }

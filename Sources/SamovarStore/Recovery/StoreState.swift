@@ -112,7 +112,7 @@ struct StoreState {
         case .attemptFailed(let effect, let reason, _, let notBefore):
             ledger.attemptFailed(effect, reason, lease: record.origin.lease, notBefore: notBefore)
         case .done(let effect): ledger.close(effect)
-        case .dead(let effect, let failure): ledger.bury(effect, failure)
+        case .dead(let effect, let failure): ledger.bury(effect, failure, lease: record.origin.lease)
         case .quarantined(let text): absorb(quarantined: record, text)
         case .requeued(let effect): ledger.requeue(effect, by: EffectID(turn: record.turn, ordinal: 0), now: record.time)
         case .dropped(let effect): ledger.drop(effect)

@@ -18,6 +18,8 @@ struct Quarantine: ~Copyable {
     struct Postponed: Equatable {
         let effect: EffectID
         let failure: Failure
+        /// That of the attempt which has said so, or ran out of time.
+        let lease: Lease?
     }
 
     private let marker: TrapMarker
@@ -173,8 +175,8 @@ struct Quarantine: ~Copyable {
     var firstPostponed: Postponed? { postponed.first }
 
     /// The failure of a suspected effect waits until it can be alone.
-    mutating func postpone(_ failure: Failure, of effect: EffectID) {
-        postponed.append(Postponed(effect: effect, failure: failure))
+    mutating func postpone(_ failure: Failure, of effect: EffectID, under lease: Lease?) {
+        postponed.append(Postponed(effect: effect, failure: failure, lease: lease))
     }
 
     mutating func removeFirstPostponed() {

@@ -171,16 +171,20 @@ struct Turns: ~Copyable {
 
     /// Takes an item: calls the program, or writes that it is given up.
     ///
-    /// - Parameter record: what is written before it, if it is tried: both or neither are on disk.
+    /// - Parameters:
+    ///   - record: what is written before it, if it is tried: both or neither are on disk.
+    ///   - attempt: whose end the record tells of, if it does of one's.
     /// - Throws: the limit that its group broke. There is no way back from those turns: the process ends as at a trap, and the call stays
     ///   marked.
     mutating func take(
         _ call: ProgramCall, _ input: borrowing EngineInput, _ origin: Origin, sender: Sender? = nil, root: Int?,
-        after record: Record.Event? = nil, now: Timestamp, _ out: inout Outlet
+        after record: Record.Event? = nil, of attempt: Origin? = nil, now: Timestamp, _ out: inout Outlet
     ) throws(StopReason) -> Taken {
         if let why = giveUp(call, origin, sender: sender, root: root, now: now, &out) { return .givenUp(why) }
         begin(call)
-        if let record { write(record, origin: origin == .operator ? .operator : .store, sender: sender, root: root, now: now) }
+        if let record {
+            write(record, origin: attempt ?? (origin == .operator ? .operator : .store), sender: sender, root: root, now: now)
+        }
         let before = log.batch.last
         let result: EngineResult
         do throws(GroupLimit) {
@@ -365,7 +369,9 @@ struct Turns: ~Copyable {
     // MARK: Suspects
 
     /// The failure of a suspected effect waits until it can be alone.
-    mutating func postpone(_ failure: Failure, of effect: EffectID) { quarantine.postpone(failure, of: effect) }
+    mutating func postpone(_ failure: Failure, of effect: EffectID, under lease: Lease?) {
+        quarantine.postpone(failure, of: effect, under: lease)
+    }
 
     mutating func removeFirstPostponed() { quarantine.removeFirstPostponed() }
 

@@ -55,7 +55,7 @@ import Testing
                 if case .applied(_, _, let closes) = record.event { #expect(!closes) }
             }
         }
-        #expect(kinds == ["dead store", "applied failure of effect \(task.effect)"])
+        #expect(kinds == ["dead effect \(task.effect) lease \(task.lease) message 0", "applied failure of effect \(task.effect)"])
         #expect(rig.committedBatches.count == before + 1)
     }
 
