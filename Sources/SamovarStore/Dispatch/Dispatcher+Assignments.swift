@@ -45,6 +45,16 @@ extension Dispatcher {
         return places.effects(of: workerState).count { $0.isOfSource && ledger.open[$0]?.queue == queue } < limit
     }
 
+    /// The jobs of a worker in the order in which it was given them, and so starts them.
+    func jobs(of worker: WorkerID) -> [EffectID] { workers[worker].map { places.effects(of: $0) } ?? [] }
+
+    /// How many jobs of each queue a worker has.
+    func held(by workerState: WorkerState) -> [Queue: Int] {
+        places.effects(of: workerState).reduce(into: [:]) { held, job in
+            if let number = places.number(of: job) { held[places[number].queue, default: 0] += 1 }
+        }
+    }
+
     /// Jobs of a worker whose tasks wait at the gate: it has not seen them.
     func unsent(of worker: WorkerID) -> [EffectID] {
         jobs(of: worker).filter { job in places.number(of: job).map { places[$0].floor > departed } ?? false }

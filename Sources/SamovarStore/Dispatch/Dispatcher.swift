@@ -205,15 +205,6 @@ struct Dispatcher {
         workerState.isLeaving = false
     }
 
-    private func held(by workerState: WorkerState) -> [Queue: Int] {
-        places.effects(of: workerState).reduce(into: [:]) { held, job in
-            if let number = places.number(of: job) { held[places[number].queue, default: 0] += 1 }
-        }
-    }
-
-    /// The jobs of a worker in the order in which it was given them, and so starts them.
-    func jobs(of worker: WorkerID) -> [EffectID] { workers[worker].map { places.effects(of: $0) } ?? [] }
-
     /// Takes a worker's word that it holds a job; false if another worker holds a newer lease.
     mutating func adopt(_ effect: OpenEffect, lease: Lease, token: UInt64, worker: WorkerID, now: Timestamp) -> Bool {
         let held = assignment(of: effect.id)
@@ -318,11 +309,17 @@ struct Dispatcher {
     private mutating func isolateSuspects(
         _ ledger: EffectLedger, floor: Int, _ proof: JobProof, now: Timestamp, _ served: inout [WorkerState]
     ) {
-        var kept: Deque<EffectID> = []
+        var (kept, seen): (Deque<EffectID>, Set<EffectID>) = ([], [])
+        // For these no worker is empty: nobody looks again for each effect.
+        var withoutWorker: Set<LineName> = []
         while let id = suspects.popFirst() {
-            guard let place = places.number(of: id), places[place].isWaiting, let effect = ledger.open[id] else { continue }
+            guard let place = places.number(of: id), places[place].isWaiting, let effect = ledger.open[id],
+                seen.insert(id).inserted
+            else { continue }
             let governor = lines.governor(of: effect.queue)
-            guard governor?.isPaused != true, isReady(governor, forSuspect: true, now: now) else {
+            guard governor?.isPaused != true, isReady(governor, forSuspect: true, now: now),
+                !withoutWorker.contains(effect.line)
+            else {
                 kept.append(id)
                 continue
             }
@@ -337,6 +334,7 @@ struct Dispatcher {
                 governor?.handOut(now: now)
                 isolate(empty, ifSuspect: effect)
             } else {
+                withoutWorker.insert(effect.line)
                 kept.append(id)
             }
         }
@@ -348,8 +346,10 @@ struct Dispatcher {
     private mutating func reserve(_ ledger: EffectLedger, now: Timestamp) {
         var line: LineName?
         reserved = nil
+        var seen: Set<LineName> = []
         for id in suspects where reserved == nil {
-            guard let next = ledger.open[id]?.line, lines.governor(of: next.queue)?.isReadySoon(now: now) != false, isServed(next)
+            guard let next = ledger.open[id]?.line, seen.insert(next).inserted,
+                lines.governor(of: next.queue)?.isReadySoon(now: now) != false, isServed(next)
             else { continue }
             // Behind one that no worker can take, another one may be.
             reserved = workers.filter { $0.value.serves(next) && mayEmpty($0.value, for: next.queue, ledger) }.keys.min()

@@ -170,10 +170,11 @@ struct FairLevel {
         weight -= turn.member.weight
     }
 
-    /// Takes out what does not wait here any more, if it may be half of what there is.
+    /// Takes out what does not wait here any more, and what is here twice, if it may be half of what there is.
     mutating func forgetStale(_ isWaiting: (PriorityQueue.Entry) -> Bool) {
         guard count > 2 * kept + 1_024 else { return }
-        for member in members.values { member.entries.removeAll { !isWaiting($0) } }
+        var seen: Set<EffectID> = []
+        for member in members.values { member.entries.removeAll { !isWaiting($0) || !seen.insert($0.effect).inserted } }
         count = members.values.reduce(0) { $0 + $1.entries.count }
         kept = count
         let empty = waiting.unordered.filter { $0.member.entries.isEmpty }

@@ -51,10 +51,13 @@ struct PriorityQueue {
         return nil
     }
 
-    /// Takes out what does not wait here any more, if it may be half of what there is.
+    /// Takes out what does not wait here any more, and what is here twice, if it may be half of what there is.
     mutating func forgetStale(_ isWaiting: (Entry) -> Bool) {
         guard count > 2 * kept + 1_024 else { return }
-        for place in levels.indices { levels[place].effects = levels[place].effects.filter(isWaiting) }
+        var seen: Set<EffectID> = []
+        for place in levels.indices {
+            levels[place].effects.removeAll { !isWaiting($0) || !seen.insert($0.effect).inserted }
+        }
         count = levels.reduce(0) { $0 + $1.effects.count }
         kept = count
     }

@@ -4,7 +4,7 @@ import SamovarCore
 /// Until when jobs with a timeout have to be answered.
 struct Timeouts {
     /// A job under the lease of one attempt.
-    private struct Attempt: Comparable {
+    private struct Attempt: Comparable, Hashable {
         let effect: EffectID
         let lease: Lease
 

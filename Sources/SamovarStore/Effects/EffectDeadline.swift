@@ -2,7 +2,7 @@ import SamovarCore
 
 extension EffectScheduler {
     /// When an effect will have waited or taken too long.
-    struct Deadline: Comparable {
+    struct Deadline: Comparable, Hashable {
         let effect: EffectID
         let limit: Limit
 

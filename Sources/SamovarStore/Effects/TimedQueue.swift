@@ -4,7 +4,7 @@ import SamovarCore
 /// What is due at some time: the earliest first, and what is due at once in its own order. Memory only: it follows from the books.
 ///
 /// Who is done before its time leaves its entry behind, so whoever takes one looks whether it still counts.
-struct TimedQueue<Entry: Comparable> {
+struct TimedQueue<Entry: Comparable & Hashable> {
     private struct Due: Comparable {
         let time: Timestamp
         let entry: Entry
@@ -29,9 +29,10 @@ struct TimedQueue<Entry: Comparable> {
         return first.entry
     }
 
-    /// Forgets what does not count any more, if there may be much of it: more entries than so many.
+    /// Forgets what does not count any more and what is here twice, if there may be much of it: more entries than so many.
     mutating func keep(ifBeyond limit: Int, where counts: (Entry, Timestamp) -> Bool) {
         guard heap.count > limit else { return }
-        heap = Heap(heap.unordered.filter { counts($0.entry, $0.time) })
+        var seen: Set<Entry> = []
+        heap = Heap(heap.unordered.filter { counts($0.entry, $0.time) && seen.insert($0.entry).inserted })
     }
 }
