@@ -232,13 +232,13 @@ final class WorkerProcess: Process {
         world.plan(for: self, at: world.now + job.execution.duration) { [self] in jobEnded(job) }
     }
 
-    /// A handler that is told to stop ends when it notices, if it does.
+    /// A handler that is told to stop ends when it notices, if it does; when faults have ended, it does.
     private func stop(_ lease: Lease) {
         guard let job = running[lease], !job.isStopping else { return }
         job.stoppedAt = world.now
         assignment(of: job)?.isRunning = false
         let pause = random.about(20 * milliseconds)
-        world.plan(for: self, at: world.now + (job.isStubborn ? 8 * seconds : pause)) { [self] in jobEnded(job) }
+        world.plan(for: self, at: world.now + (job.isStubborn && world.isFaulty ? 8 * seconds : pause)) { [self] in jobEnded(job) }
     }
 
     // MARK: Strangers
