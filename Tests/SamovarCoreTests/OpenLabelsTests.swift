@@ -96,4 +96,22 @@ import Testing
         labels.insert(id(2), label, .all)
         #expect(labels.admission(of: label, .latest) == .replacing && labels.admission(of: label, .first) == .passedOver)
     }
+
+    @Test func `Whoever goes, and in whatever order, the others keep theirs`() {
+        var labels = OpenLabels()
+        var expected: [EffectID] = []
+        for turn in 1...2_000 {
+            let id = EffectID(turn: turn, ordinal: 0)
+            labels.insert(id, "a", .serial(limit: .max))
+            expected.append(id)
+            guard turn > 40 else { continue }
+            // Mostly one of the first.
+            let place = turn.isMultiple(of: 7) ? turn * 7_919 % expected.count : turn % 3
+            _ = labels.remove(expected.remove(at: place), "a")
+            #expect(labels["a"] == expected)
+        }
+        var anew = OpenLabels()
+        for id in expected { anew.insert(id, "a", .serial(limit: .max)) }
+        #expect(labels == anew, "what has gone is no part of it")
+    }
 }

@@ -45,6 +45,13 @@ import Testing
         #expect(none?.place == nil && stale.count == 0)
     }
 
+    @Test func `Who is here twice is so no longer when stale entries are taken out`() {
+        var line = PriorityQueue()
+        for _ in 0..<400 { for number in 0..<3 { line.append(entry(number), priority: 0) } }
+        line.forgetStale { $0.place != 1 }
+        #expect(line.count == 2 && order(line) == [0, 2])
+    }
+
     @Test func `Stale entries are taken out when they may be half of them, and no others`() {
         var line = line(Array(repeating: 0, count: 1_024) + [1])
         line.forgetStale { $0.place.isMultiple(of: 2) }

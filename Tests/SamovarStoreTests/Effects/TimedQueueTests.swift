@@ -32,4 +32,11 @@ import Testing
         queue.keep(ifBeyond: 4) { entry, time in entry < 3 && time == at(Double(entry)) }
         #expect(due(&queue, at: at(9)) == [1, 2])
     }
+
+    @Test func `Who is here twice is so no longer when there may be much to forget`() {
+        var queue = TimedQueue<Int>()
+        for _ in 0..<9 { for entry in 1...3 { queue.insert(entry, at: at(1)) } }
+        queue.keep(ifBeyond: 9) { entry, _ in entry != 2 }
+        #expect(queue.count == 2 && due(&queue, at: at(1)) == [1, 3])
+    }
 }

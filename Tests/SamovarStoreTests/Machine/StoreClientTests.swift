@@ -41,6 +41,13 @@ import Testing
         #expect(try rig.state().total == 2)
     }
 
+    @Test func `A number that comes several times in one frame is answered once`() throws {
+        let rig = try Self.rig()
+        let first = rig.exchange(inputs([.add(1)]), from: client(1))
+        let again = Submission(sequence: 1, input: packed(Shop.Input.add(1)))
+        #expect(rig.exchange(.send(Array(repeating: again, count: 9), confirmed: 0), from: client(1)) == first)
+    }
+
     @Test func `A gap is answered with the expected number`() throws {
         let rig = try Self.rig()
         rig.deliver(inputs([.add(1)]), from: client(1))

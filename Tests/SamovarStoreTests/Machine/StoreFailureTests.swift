@@ -1,3 +1,4 @@
+import MessagePack
 import SamovarCore
 import Testing
 
@@ -29,6 +30,24 @@ import Testing
             rig.round()
             let third = rig.connectWorker(2, credit: 9).tasks.first
             #expect(third?.effect == first.effect, "proven: \(isProven)")
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `The last attempt of an effect fails once, whatever its worker says again after a requeue`(_ isGreeted: Bool) throws {
+        let rig = try StoreWorkerTests.rig(slots: 1, credit: 9)
+        rig.order(job("a", diesSilently: true))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([task.failed()], credit: 9), from: worker(1))
+        #expect(rig.durable.ledger.dead.count == 1)
+        #expect(rig.ask("pause", ["queue": "default"])?.refusal == nil)
+        #expect(rig.ask("requeue", effect: "\(task.effect)")?.refusal == nil)
+        // Its acknowledgement was lost.
+        let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
+        for store in [rig, try rig.restarted()] {
+            if isGreeted || store !== rig { store.connectWorker(1, claims: [claim], credit: 9, epoch: 2) }
+            store.exchange(.result([task.failed()], credit: 9), from: worker(1))
+            #expect(store.durable.ledger.dead.isEmpty && store.durable.ledger.open.count == 1)
         }
     }
 
