@@ -30,6 +30,10 @@ class FakeStore:
         self.denied: list[bytes] = []
         self.greetings = 0
         self.results: list[Any] = []
+        #: Why operators are refused, if they are.
+        self.refusal: str | None = None
+        #: So many of their requests are taken and not answered.
+        self.ignored = 0
         self._context = zmq.asyncio.Context()
         self._tasks: list[asyncio.Task[None]] = []
         self._turn = 9
@@ -116,7 +120,10 @@ class FakeStore:
 
     async def _admin(self, frame: Frame) -> list[Frame]:
         number, verb, _ = frame.values[0]
-        return [Frame(Kind.REPLY, 0, ([number, None, {"asked": verb}],))]
+        if self.ignored > 0:
+            self.ignored -= 1
+            return []
+        return [Frame(Kind.REPLY, 0, ([number, self.refusal, {"asked": verb}],))]
 
     async def _publish(self, socket: zmq.asyncio.Socket) -> None:
         while True:

@@ -15,7 +15,7 @@ import zmq
 from fake_store import FakeStore
 from support import DEADLINE, eventually
 
-from samovar import Applied, Client, ErrorCode, KeyFileError, NoStore, Operator, PeerRefused, Worker
+from samovar import Applied, Client, ErrorCode, KeyFileError, NoStore, Operator, PeerRefused, RequestRefused, Worker
 from samovar.endpoints import Listener
 from samovar.protocol.frame import Frame, Kind
 from samovar.transport import CLIENT_BYTES, Bell, Link, Routes
@@ -115,6 +115,21 @@ class CurveTests(unittest.IsolatedAsyncioTestCase):
     async def test_an_operator_with_a_key_asks_at_the_fourth_port(self) -> None:
         operator = Operator(endpoint=self.store.endpoint, key=self.path)
         self.assertEqual(await operator.ask("status", patience=DEADLINE), {"asked": "status"})
+
+    async def refusal(self, endpoint: str) -> str:
+        """Of a change."""
+        self.store.refusal = "no such effect"
+        with self.assertRaises(RequestRefused) as caught:
+            await Operator(endpoint=endpoint, key=self.path).ask("drop", patience=DEADLINE)
+        return str(caught.exception)
+
+    async def test_a_change_that_is_refused_when_asked_again_may_have_been_made_the_first_time(self) -> None:
+        self.store.ignored = 1
+        with mock.patch("samovar.operator._AGAIN", 1.0):
+            self.assertIn("no such effect (asked again", await self.refusal(self.store.endpoint))
+
+    async def test_a_change_that_no_earlier_place_was_sent_is_refused_without_a_doubt(self) -> None:
+        self.assertEqual(await self.refusal(f"tcp://127.0.0.1:1,{self.store.endpoint}"), "no such effect")
 
     async def test_an_operator_is_told_that_its_key_is_not_taken(self) -> None:
         self.store.allowed = set()

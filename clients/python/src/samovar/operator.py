@@ -54,11 +54,17 @@ class Operator:
         bell = Bell()
         link = Link(self._routes, Listener.ADMIN, bell, CLIENT_BYTES)
         attempt = 0
+        was_sent = False
         refusal: KeyRefused | None = None
         while (now := loop.time()) < deadline:
-            reply = await self._attempt(link, bell, request, number, attempt, min(now + _AGAIN, deadline))
+            try:
+                reply = await self._attempt(link, bell, request, number, attempt, min(now + _AGAIN, deadline))
+                is_sent = link.socket.has_sent
+            finally:
+                link.close()
             if not isinstance(reply, Reply):
                 attempt += 1
+                was_sent = was_sent or is_sent
                 refusal = reply or refusal
                 # Where there are several places, another may take it.
                 if refusal is not None and attempt % link.places == 0:
@@ -68,7 +74,7 @@ class Operator:
                 return reply.value
             else:
                 doubt = "asked again, for the first time was not answered: that may have done it"
-                raise RequestRefused(f"{reply.refusal} ({doubt})" if attempt and verb in _CHANGES else reply.refusal)
+                raise RequestRefused(f"{reply.refusal} ({doubt})" if was_sent and verb in _CHANGES else reply.refusal)
         raise NoStore(f"no store has answered within {patience:g} s")
 
     async def status(self) -> dict[str, Any]:
@@ -79,27 +85,24 @@ class Operator:
     async def _attempt(
         self, link: Link, bell: Bell, request: Frame, number: int, place: int, deadline: float
     ) -> Reply | KeyRefused | None:
-        """Asks once, on a socket of its own."""
-        try:
-            link.connect(place)
-            link.socket.send(request.parts())
-            while asyncio.get_running_loop().time() < deadline:
-                await bell.rest([link.socket], deadline)
-                messages, end = link.socket.receive()
-                for parts in messages:
-                    match _content(parts):
-                        case Reply(id) as reply if id == number:
-                            return reply
-                        case Error(ErrorCode.FORBIDDEN | ErrorCode.MISUSE as code, text):
-                            raise PeerRefused(code, text)
-                        case Error(ErrorCode.KEY_REFUSED, text):
-                            return KeyRefused(text)
-                if end is not None:
-                    log.debug("asking again: %s", end)
-                    return end if isinstance(end, KeyRefused) else None
-            return None
-        finally:
-            link.close()
+        """Asks once, on a socket of its own, which is left to be closed."""
+        link.connect(place)
+        link.socket.send(request.parts())
+        while asyncio.get_running_loop().time() < deadline:
+            await bell.rest([link.socket], deadline)
+            messages, end = link.socket.receive()
+            for parts in messages:
+                match _content(parts):
+                    case Reply(id) as reply if id == number:
+                        return reply
+                    case Error(ErrorCode.FORBIDDEN | ErrorCode.MISUSE as code, text):
+                        raise PeerRefused(code, text)
+                    case Error(ErrorCode.KEY_REFUSED, text):
+                        return KeyRefused(text)
+            if end is not None:
+                log.debug("asking again: %s", end)
+                return end if isinstance(end, KeyRefused) else None
+        return None
 
 
 def _content(parts: list[bytes]) -> object:

@@ -187,6 +187,8 @@ class PeerSocket:
         self._socket: zmq.Socket[bytes] | None = None
         self._monitor: zmq.Socket[bytes] | None = None
         self._waiting: deque[Sequence[bytes]] = deque()
+        #: Whether a message has left since `close`.
+        self.has_sent = False
         #: Why there is no socket, and will be none before the next attempt.
         self._failure: str | None = None
 
@@ -239,6 +241,7 @@ class PeerSocket:
     def close(self, linger: int = 0) -> None:
         """What is not sent is dropped, if it does not leave within so many milliseconds."""
         self._waiting.clear()
+        self.has_sent = False
         self._failure = None
         socket, monitor = self._socket, self._monitor
         self._socket = self._monitor = None
@@ -286,6 +289,7 @@ class PeerSocket:
             except zmq.Again:
                 return
             self._waiting.popleft()
+            self.has_sent = True
 
     def _end(self) -> str | None:
         """Why the connection is over, if the monitor says so. It is a hint: an event may be missing."""
