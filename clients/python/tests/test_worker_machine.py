@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
+import signal
 import unittest
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+
+from support import DEADLINE
 
 from samovar import ErrorCode, Job
 from samovar.packing import pack
@@ -19,7 +22,7 @@ from samovar.protocol.frame import NO_TIMELINE, Claim, Frame, Kind, Lease, Offer
 from samovar.protocol.jobs import StreamWindow, TaskCount, Verdict
 from samovar.protocol.worker import STANDARD, State, WorkerMachine, WorkerSettings
 from samovar.transport import Routes
-from samovar.worker import Handler, _WorkerLoop
+from samovar.worker import Handler, _draining, _WorkerLoop
 
 HOME, AWAY = b"h" * 16, b"a" * 16
 ME = b"m" * 16
@@ -368,6 +371,43 @@ class HandlerTests(unittest.IsolatedAsyncioTestCase):
             await asyncio.sleep(0)
             loop._perform(self.worker.received(envelope(rx.Cancel([lease(1)])), 0), 0)
         self.assertEqual(self.worker.jobs, 0, "its slot is free again")
+
+
+class SignalTests(unittest.IsolatedAsyncioTestCase):
+    """What signals do while a worker runs, and afterwards."""
+
+    NUMBERS = (signal.SIGTERM, signal.SIGINT)
+
+    def setUp(self) -> None:
+        for number in self.NUMBERS:
+            self.addCleanup(signal.signal, number, signal.getsignal(number))
+            signal.signal(number, self.note)
+
+    def note(self, number: int, frame: object) -> None:
+        """The handler that was there before."""
+
+    def assert_as_before(self) -> None:
+        self.assertEqual([signal.getsignal(number) for number in self.NUMBERS], [self.note, self.note])
+
+    async def test_the_first_one_drains_and_the_next_one_does_what_it_did_before(self) -> None:
+        for number in self.NUMBERS:
+            drained = asyncio.Event()
+            with _draining(drained.set):
+                signal.raise_signal(number)
+                async with asyncio.timeout(DEADLINE):
+                    await drained.wait()
+                self.assert_as_before()
+
+    async def test_after_a_run_without_one_they_do_what_they_did_before(self) -> None:
+        with _draining(self.fail):
+            self.assertNotEqual(signal.getsignal(signal.SIGTERM), self.note)
+        self.assert_as_before()
+
+    async def test_none_is_lost_on_a_handler_of_the_loop_that_cannot_be_brought_back(self) -> None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self.fail)
+        with _draining(self.fail):
+            pass
+        self.assertEqual(signal.getsignal(signal.SIGTERM), signal.SIG_DFL)
 
 
 class LeavingTests(unittest.TestCase):

@@ -104,7 +104,8 @@ class Worker:
 
     async def run(self, *, signals: bool = True) -> None:
         """Runs jobs until `drain`. A store that is away is waited for. With `signals`, SIGTERM and SIGINT drain, and a second
-        one ends the process.
+        one does what it did before, as does any that comes after the run: unless told otherwise, it ends the process. What
+        was set by `loop.add_signal_handler` cannot be brought back: for such a signal it is the default.
 
         Cancellation leaves at once, which is as safe, only slower: the store takes the jobs back after a while.
 
@@ -287,17 +288,24 @@ def _draining(drain: Callable[[], None]) -> Iterator[None]:
         yield
         return
     loop = asyncio.get_running_loop()
-    handled = {signal.SIGTERM, signal.SIGINT}
+    before: dict[signal.Signals, Any] = {}
 
     def forget() -> None:
-        while handled:
-            loop.remove_signal_handler(handled.pop())
+        while before:
+            number, handler = before.popitem()
+            loop.remove_signal_handler(number)
+            # None is one that was not set from Python, and cannot be set from there.
+            if handler is not None:
+                signal.signal(number, handler)
 
     def stop() -> None:
         forget()
         drain()
 
-    for number in list(handled):
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # Of a handler of the loop only a function that does nothing would be found, and the signal would be lost.
+        loop.remove_signal_handler(number)
+        before[number] = signal.getsignal(number)
         loop.add_signal_handler(number, stop)
     try:
         yield
