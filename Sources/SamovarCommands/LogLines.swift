@@ -9,8 +9,10 @@ struct LogLines: TextOutputStream, Sendable {
 
     /// - Parameter text: what a handler writes for a message, with the line feed at its end.
     static func line(_ text: String) -> String {
-        guard text.hasSuffix("\n") else { return escapeForTerminal(text) }
-        return escapeForTerminal(String(text.dropLast())) + "\n"
+        // A line feed behind a carriage return is no character of its own.
+        let scalars = text.unicodeScalars
+        guard scalars.last == "\n" else { return escapeForTerminal(text) }
+        return escapeForTerminal(String(scalars.dropLast())) + "\n"
     }
 
     static func logger(_ label: String) -> Logger {

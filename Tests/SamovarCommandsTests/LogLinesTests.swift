@@ -8,4 +8,8 @@ struct LogLinesTests {
         #expect(LogLines.line("warning: 5 °C\n") == "warning: 5 °C\n")
         #expect(LogLines.line("begun") == "begun")
     }
+
+    @Test func `A message that ends with a carriage return still ends its line`() {
+        #expect(LogLines.line("info: done\r\n") == "info: done\\u{d}\n")
+    }
 }
