@@ -92,7 +92,7 @@ private struct PredicateParser {
         let start = scanner.position
         switch scanner.next {
         case "\"": return .value(.string(try scanner.takeString()))
-        case let next? where next.isASCII && next.isNumber: return .value(try number())
+        case let next? where next.isDigit: return .value(try number())
         default: break
         }
         var ahead = scanner
@@ -120,7 +120,7 @@ private struct PredicateParser {
 
     private mutating func number() throws(ExpressionError) -> MessagePackValue {
         let start = scanner.position
-        let isPart: (Character) -> Bool = { $0.isASCII && ($0.isNumber || $0.isLetter || $0 == ".") }
+        let isPart: (Unicode.Scalar) -> Bool = { $0.isASCII && ($0.isDigit || $0.isLetter || $0 == ".") }
         var text = scanner.takeWhile(isPart)
         // The sign of an exponent is a part of the number, and no operator.
         if text.last == "e" || text.last == "E", let sign = scanner.next, sign == "-" || sign == "+" {

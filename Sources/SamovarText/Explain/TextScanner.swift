@@ -9,34 +9,37 @@ package struct ExpressionError: Error, Equatable, CustomStringConvertible {
     package var description: String { "column \(column): \(text)" }
 }
 
-/// Reads a path or an expression, character by character. Whatever the text is, each reading moves on or ends.
+/// Reads a path or an expression, scalar by scalar, for a key may begin or end with one that makes one character with its quote. Whatever
+/// the text is, each reading moves on or ends.
 struct TextScanner {
     /// Of a text, in bytes.
     static let maximumLength = 4_096
 
-    private let characters: [Character]
+    private let scalars: [Unicode.Scalar]
     private(set) var position = 0
 
     init(_ text: String) throws(ExpressionError) {
         guard text.utf8.count <= Self.maximumLength else {
             throw ExpressionError(column: 1, text: "it is longer than \(Self.maximumLength) bytes")
         }
-        characters = Array(text)
+        scalars = Array(text.unicodeScalars)
     }
 
-    var isAtEnd: Bool { position == characters.count }
-    var next: Character? { isAtEnd ? nil : characters[position] }
+    var isAtEnd: Bool { position == scalars.count }
+    var next: Unicode.Scalar? { isAtEnd ? nil : scalars[position] }
+
+    private func part(_ range: Range<Int>) -> String { String(String.UnicodeScalarView(scalars[range])) }
 
     func error(_ text: String, at position: Int? = nil) -> ExpressionError {
-        ExpressionError(column: (position ?? self.position) + 1, text: text)
+        ExpressionError(column: part(0..<(position ?? self.position)).count + 1, text: text)
     }
 
-    mutating func skipSpaces() { while let next, next.isWhitespace { position += 1 } }
+    mutating func skipSpaces() { while let next, next.properties.isWhitespace { position += 1 } }
 
     /// Consumes a text if it comes next.
     mutating func take(_ text: String) -> Bool {
-        let wanted = Array(text)
-        guard characters[position...].starts(with: wanted) else { return false }
+        let wanted = text.unicodeScalars
+        guard scalars[position...].starts(with: wanted) else { return false }
         position += wanted.count
         return true
     }
@@ -44,23 +47,23 @@ struct TextScanner {
     /// Letters of any script, digits and underscores, of which the first is no digit; empty if something else comes next.
     mutating func takeWord() -> String {
         guard let next, next.isLetter || next == "_" else { return "" }
-        return takeWhile { $0.isLetter || $0.isNumber || $0 == "_" }
+        return takeWhile { $0.isLetter || $0.isNumber || $0.isMark || $0 == "_" }
     }
 
-    mutating func takeWhile(_ isPart: (Character) -> Bool) -> String {
+    mutating func takeWhile(_ isPart: (Unicode.Scalar) -> Bool) -> String {
         let start = position
         while let next, isPart(next) { position += 1 }
-        return String(characters[start..<position])
+        return part(start..<position)
     }
 
     /// A string as JSON has it, whose opening quote comes next.
     mutating func takeString() throws(ExpressionError) -> String {
         let start = position
         position += 1
-        while let next, next != "\"" { position += next == "\\" && position + 1 < characters.count ? 2 : 1 }
+        while let next, next != "\"" { position += next == "\\" && position + 1 < scalars.count ? 2 : 1 }
         guard take("\"") else { throw error("the string that begins here has no end", at: start) }
         do throws(JSONError) {
-            guard case .string(let text) = try JSONTranscoder.parse(String(characters[start..<position])) else {
+            guard case .string(let text) = try JSONTranscoder.parse(part(start..<position)) else {
                 throw JSONError("it is no string")
             }
             return text
@@ -70,7 +73,15 @@ struct TextScanner {
     }
 
     /// What comes next, for an error.
-    var found: String { next.map { "“\($0)”" } ?? "the end" }
+    var found: String { part(position..<scalars.count).first.map { "“\($0)”" } ?? "the end" }
+}
+
+extension Unicode.Scalar {
+    var isDigit: Bool { ("0"..."9").contains(self) }
+    var isLetter: Bool { properties.isAlphabetic }
+    fileprivate var isNumber: Bool { properties.numericType != nil }
+    /// Belongs to the letter before it, as an accent does.
+    fileprivate var isMark: Bool { properties.isGraphemeExtend || properties.generalCategory == .spacingMark || self == "\u{200d}" }
 }
 
 // MARK: Paths
@@ -118,7 +129,7 @@ extension ValuePath {
             step = .key(try scanner.takeString())
         } else {
             let start = scanner.position
-            let digits = scanner.takeWhile { $0.isASCII && $0.isNumber }
+            let digits = scanner.takeWhile(\.isDigit)
             guard let index = Int(digits) else {
                 throw scanner.error("expected a number from 0 or a key in quotes after `[`, found \(scanner.found)", at: start)
             }

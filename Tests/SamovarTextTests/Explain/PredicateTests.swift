@@ -50,7 +50,7 @@ import Testing
         ("state.n == 1e -5", 12, "“1e” is no number"), ("state.n 3", 9, "expected an operator"),
         ("count state.n", 7, "expected `(`"), ("state.n == \"\\q\"", 12, "escape"),
         ("state[\"a\\\\\"] == 1 &&", 21, "expected a path"),
-        ("state[99999999999999999999]", 7, "expected a number"),
+        ("state[99999999999999999999]", 7, "expected a number"), ("state.cafe\u{301} >", 13, "expected a path"),
     ])
     func `An error points at its column`(_ text: String, _ column: Int, _ words: String) {
         do {
@@ -78,7 +78,7 @@ import Testing
             "state", "view", ".n", ".list", "[0]", "[\"odd key\"]", "[", "]", "(", ")", "!", "-", "+", "*", "/", "%", "==", "!=",
             "<", "<=", ">",
             ">=", "&&", "||", " ", "1", "0", "9223372036854775807", "1e400", "\"a\"", "\"", "\\", "true", "null", "count(", "é",
-            "🙂", "\u{0}", "=",
+            "🙂", "\u{0}", "=", "\u{301}", "\u{600}",
         ]
         let bytes = Self.state.encoded
         var read = 0
@@ -96,10 +96,24 @@ import Testing
         #expect(read > 100, "seed \(seed) makes nothing that can be read")
     }
 
-    @Test(arguments: ["state", "view.a.b[3].c", "state[\"odd key\"][\"\"].x", "state[\"a\\\"b\"]", "state.é"])
+    @Test(arguments: [
+        "state", "view.a.b[3].c", "state[\"odd key\"][\"\"].x", "state[\"a\\\"b\"]", "state.é", "state.cafe\u{301}",
+        "state.\u{915}\u{94d}\u{937}\u{93f}",
+    ])
     func `A path is written as it is read`(_ text: String) throws {
         let path = try ValuePath(parsing: text)
         #expect(try ValuePath(parsing: path.description) == path)
+    }
+
+    @Test(arguments: ["\u{301}", "\u{200d}a", "\u{fe0f}", "\u{1f3fd}", "\u{600}", "a\u{600}", "\u{301}\"\u{600}", "\u{301}\r\n]"])
+    func `A key that makes characters with its quotes is read as it is written`(_ key: String) throws {
+        let path = ValuePath(root: .state, steps: [.key(key), .index(0), .key(key)])
+        #expect(try ValuePath(parsing: path.description) == path)
+        let redaction = try Redaction(parsing: "message\(path.description.dropFirst("state".count))")
+        #expect(redaction.steps == [.key(key), .index(0), .key(key)])
+        let bytes = MessagePackValue.map([MessagePackPair(.string(key), .string(key))]).encoded
+        let condition = "\(ValuePath(root: .state, steps: [.key(key)])) == \(JSONTranscoder.text(of: .string(key)))"
+        #expect(try Predicate(parsing: condition).holds { try $0.find(in: bytes) }, "\(condition)")
     }
 
     @Test func `What is missing is named, with what is there instead`() throws {
