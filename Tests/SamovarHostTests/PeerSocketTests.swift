@@ -1,3 +1,4 @@
+import Foundation
 import SamovarCore
 import SamovarPeers
 import SamovarStore
@@ -72,6 +73,33 @@ struct PeerSocketTests {
         #expect(reason.hasPrefix("the name a..b cannot be looked up: "))
     }
 
+    @Test func `An attempt for which no descriptor is left is told as one that failed, and the next one is made`() async {
+        // In a process of its own, for the others want some.
+        await #expect(processExitsWith: .success) {
+            let context = try Context()
+            var poller = Poller()
+            var named = PeerSocket(
+                context, .dealer, .client, ConnectionPlan([.name("store")]), nil, Resolver { Resolver.Answer($0) }
+            ) { $0.address }
+            let nobody = ConnectionPlan([.address("tcp://127.0.0.1:1")])
+            var keyed = PeerSocket(context, .dealer, .client, nobody, keyFile: "/nowhere/guest.key", nil, .shared) { $0.address }
+            let free = open("/dev/null", O_RDONLY)
+            close(free)
+            let former = limitDescriptors(to: rlim_t(free))
+            try named.connect(&poller)
+            try keyed.connect(&poller)
+            let ends = [try named.turn(&poller), try keyed.turn(&poller)]
+            _ = limitDescriptors(to: former)
+            for end in ends {
+                if case .impossible? = end { continue }
+                Issue.record("\(String(describing: end))")
+            }
+            try named.connect(&poller)
+            let next = try named.turn(&poller)
+            #expect(next == .impossible("the name store has no address"))
+        }
+    }
+
     @Test func `A place that has answered is tried again first, and one that only sends away is left`() throws {
         var first = try Listener(context)
         var second = try Listener(context)
@@ -93,4 +121,21 @@ struct PeerSocketTests {
         let places = socket.places
         #expect(places == 2)
     }
+}
+
+/// Sets how many descriptors this process may have.
+///
+/// - Returns: how many it could have before.
+private func limitDescriptors(to count: rlim_t) -> rlim_t {
+    #if canImport(Glibc)
+    let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+    let resource = RLIMIT_NOFILE
+    #endif
+    var limit = rlimit()
+    #expect(getrlimit(resource, &limit) == 0)
+    let former = limit.rlim_cur
+    limit.rlim_cur = count
+    #expect(setrlimit(resource, &limit) == 0)
+    return former
 }

@@ -93,7 +93,7 @@ package struct PeerSocket: ~Copyable {
         } catch {
             // Whoever renews it may just be about to.
             failure = .impossible("\(error)")
-            return try names.wake(&poller)
+            return names.wake(&poller)
         }
         shownKey = key?.fingerprint
         try take(plan.next(keys: key?.servers.count ?? 1), &poller)
@@ -103,15 +103,14 @@ package struct PeerSocket: ~Copyable {
     package func readKey() -> Fingerprint? { keyFile.flatMap { try? KeyFile.ofPeer($0).fingerprint } }
 
     private mutating func take(_ step: ConnectionPlan.Step, _ poller: inout Poller) throws {
-        switch step {
-        case .open(let place):
-            do {
-                try open(place, &poller)
-            } catch let error as ZeroMQError where error.code == .tooManyDescriptors {
-                // Whoever has taken them all may give some back. It is told by the next look: for a wake-up there is none left.
-                failure = .impossible("\(error)")
+        do {
+            switch step {
+            case .open(let place): try open(place, &poller)
+            case .resolve(let name): try names.ask(name, &poller)
             }
-        case .resolve(let name): try names.ask(name, &poller)
+        } catch let error as ZeroMQError where error.code == .tooManyDescriptors {
+            // Whoever has taken them all may give some back. It is told by the next look: for a wake-up there is none left.
+            failure = .impossible("\(error)")
         }
     }
 
