@@ -62,6 +62,25 @@ import Testing
         #expect(try body(page, "turns/9223372036854775807/diff")["problem"] != nil)
     }
 
+    @Test func `Where no explorer can be started whoever asks is told why, and has an answer when one can`() async throws {
+        let scratch = try Scratch()
+        let (program, copy) = (scratch.folder("tally"), scratch.folder("copy"))
+        try FileManager.default.copyItem(atPath: Executable.tally, toPath: copy)
+        try FileManager.default.linkItem(atPath: copy, toPath: program)
+        let page = try await ServedPage(program, in: scratch)
+        _ = try await page.command("send", #"{"add":{"name":"pears"}}"#)
+        try FileManager.default.removeItem(atPath: program)
+        try await eventually("it is known who asks, and it has an answer") {
+            try page.ask("/api/v1/turns/2", ["Cookie: \(page.cookie)"]).status == 200
+        }
+        let refused = try body(page, "turns/2")
+        let problem = try #require(refused["problem"] as? String)
+        #expect(problem.hasPrefix("the explorer cannot be started: ") && problem.contains(program), "\(problem)")
+        try FileManager.default.linkItem(atPath: copy, toPath: program)
+        let answer = try body(page, "turns/2")
+        #expect(answer["problem"] == nil, "\(answer)")
+    }
+
     @Test func `The generic tool knows no program, and has no past`() async throws {
         let page = try await ServedPage(Executable.counter, tool: Executable.samovar)
         #expect(try body(page, "about")["hasPast"] as? Bool == false)

@@ -229,22 +229,29 @@ final class ExplorerProcess: Sendable {
         }
     }
 
-    /// What was asked is asked again: the next one knows what ended this one.
+    /// What was asked is asked again: the next one knows what ended this one. Where none could be started, all who wait are told.
+    ///
+    /// - Parameter status: nil if it is not known, or there was none.
     private func died(_ status: TerminationStatus?) {
         let reading = mark.reading
         if let how = status?.programsEnd, reading.isInProgram { block(reading.turn, "its replay \(how)") }
         guard !Task.isCancelled else { return take(Self.problem(Self.closing)) }
-        let (lost, reason) = contents.withLock { contents -> (Job?, String) in
-            let reason = contents.reason ?? status.map { "it ended (\($0))" } ?? "it could not be started"
-            guard var job = contents.current else { return (nil, reason) }
+        let (lost, text) = contents.withLock { contents -> ([Job], String) in
+            let reason = contents.reason ?? status.map { "it ended (\($0))" } ?? "for no known reason"
+            guard var job = contents.current else {
+                guard status == nil else { return ([], "the explorer has ended: \(reason)") }
+                // None of them has ended one, and nobody knows when there will be one: whoever wants to asks again.
+                defer { contents.waiting = [] }
+                return (contents.waiting, "the explorer cannot be started: \(reason)")
+            }
             contents.current = nil
             job.deaths += 1
-            guard job.deaths < Self.deaths else { return (job, reason) }
+            guard job.deaths < Self.deaths else { return ([job], "the explorer has ended, \(Self.deaths) times: \(reason)") }
             contents.waiting.insert(job, at: 0)
-            return (nil, reason)
+            return ([], "the explorer has ended: \(reason)")
         }
-        logger.warning("the explorer has ended: \(reason)")
-        lost?.continuation.resume(returning: Self.problem("the explorer has ended, \(Self.deaths) times: \(reason)"))
+        logger.warning("\(text)")
+        for job in lost { job.continuation.resume(returning: Self.problem(text)) }
     }
 }
 
