@@ -157,6 +157,31 @@ struct JournalCommandTests {
         #expect(replay.output.contains(#""sold":1"#), "\(replay.output)")
     }
 
+    @Test func `A move that was cut short before its source was left is ended by the same command`() async throws {
+        let shop = try await Shop()
+        _ = try await shop.run("journal", "init")
+        let alone = try Child(Executable.path("tickets"), ["up", "--data", shop.data], in: shop.scratch)
+        try await eventually("the store serves: \(alone.errors)") { alone.errors.contains("serving") }
+        alone.send(SIGINT)
+        try await alone.wait()
+        #expect(try await shop.run("journal", "import", "--move", shop.data).end == .exited(0))
+        let timeline = try await shop.timeline()
+        // As it is if the process ends between the installation and the archiving of what is left.
+        let archives = "\(shop.data)/archive"
+        let archive = try #require(FileManager.default.contentsOfDirectory(atPath: archives).first)
+        for name in try FileManager.default.contentsOfDirectory(atPath: "\(archives)/\(archive)") {
+            try FileManager.default.moveItem(atPath: "\(archives)/\(archive)/\(name)", toPath: "\(shop.data)/\(name)")
+        }
+        try FileManager.default.removeItem(atPath: "\(shop.data)/journal.place")
+        #expect(try await shop.run("store").errors.contains("has a journal of its own: move it with `journal import --move`"))
+
+        let ended = try await shop.run("journal", "import", "--move", shop.data)
+        #expect(ended.end == .exited(0), "\(ended.errors)")
+        #expect(ended.output.hasPrefix("The journal was moved before: \(shop.place) has it up to turn "), "\(ended.output)")
+        #expect(try await shop.timeline() == timeline)
+        try await shop.sell()
+    }
+
     @Test func `A backup goes on as a new timeline, and turns are given up in the same way`() async throws {
         let shop = try await Shop()
         _ = try await shop.run("journal", "init")

@@ -16,6 +16,8 @@ public struct JournalImport: Sendable {
     public let archive: String?
     /// Whether a replacement of the journal had been cut short, and only that was ended: the source was not read.
     package var wasResumed = false
+    /// Whether the journal had been moved there before, and at most its source was still to be left.
+    package var wasMoved = false
 
     /// - Parameters:
     ///   - source: a backup, which stays as it is, or the journal to move.
@@ -41,7 +43,12 @@ public struct JournalImport: Sendable {
                 let (timeline, archive) = try JournalCopy.replace(target, by: journal, through: journal.last)
                 return JournalImport(last: examination.sound, timeline: timeline, archive: archive)
             }
-            try requireNoOther(like: journal, in: target, at: location)
+            if let last = try lastMoved(of: journal, to: target, at: location) {
+                let timeline = try JournalSalvage.timeline(of: journal)
+                try journal.close()
+                try source.leave(for: location)
+                return JournalImport(last: last, timeline: timeline, archive: nil, wasMoved: true)
+            }
             try journal.close()
             let closed = try close(source, for: location)
             let last = closed.last
@@ -51,22 +58,27 @@ public struct JournalImport: Sendable {
         }
     }
 
-    /// A copy of the journal that goes on in the place of this one has turns by now that this one lacks: the same timeline would go on twice.
-    private static func requireNoOther(
-        like journal: any StoredJournal, in target: JournalTarget, at location: JournalLocation
-    ) throws {
+    /// The last turn at the target if this journal has been moved there before; nil if it is to be moved.
+    ///
+    /// - Throws: `StoreError` if another copy of the journal goes on there, which has turns by now that this one lacks: the same timeline
+    ///   would go on twice.
+    private static func lastMoved(
+        of journal: any StoredJournal, to target: JournalTarget, at location: JournalLocation
+    ) throws -> Int? {
         let other: any StoredJournal
         do throws(JournalError) {
             other = try target.examined()
         } catch {
             // What cannot be read goes to the archive.
             guard error.code == .missing || error.code == .damaged else { throw error }
-            return
+            return nil
         }
         let isOpen = try other.identity == journal.identity && other.fact(OpenedJournal.Fact.moved) == nil
         let last = other.last
         try other.close()
-        guard isOpen else { return }
+        guard isOpen else { return nil }
+        let isClosed = try journal.fact(OpenedJournal.Fact.moved) == Array(location.description.utf8)
+        if isClosed, last >= journal.last { return last }
         throw StoreError(
             .configuration,
             "\(location) has this journal already, up to turn \(last): nothing is moved over it; without --move a copy becomes a new timeline"

@@ -32,6 +32,8 @@ struct JournalImportCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 Ended a replacement of the journal that was cut short: \(target) has the turns up to \(done.last), as timeline \
                 \(done.timeline). Nothing else was read: if this was to be another import, run it again.
                 """)
+        } else if done.wasMoved {
+            printData("The journal was moved before: \(target) has it up to turn \(done.last), as timeline \(done.timeline).")
         } else {
             let verb = move ? "Moved" : "Restored"
             printData("\(verb) the turns up to \(done.last) in \(target) as timeline \(done.timeline).")
