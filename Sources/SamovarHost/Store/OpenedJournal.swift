@@ -66,7 +66,8 @@ struct OpenedJournal: Sendable {
             isNew = known == nil
             let key = try Self.identity(in: journal, Fact.secret) ?? .random()
             secret = Secret(high: key.high, low: key.low)
-            seed = try journal.fact(Fact.seed)
+            // What was recorded without a timeline belongs to none.
+            seed = try isNew ? nil : journal.fact(Fact.seed)
         } catch {
             throw StoreError(error)
         }
@@ -118,7 +119,8 @@ struct OpenedJournal: Sendable {
 
     /// Name and version of the program whose journal it is; nil if it is new.
     func author() throws(StoreError) -> String? {
-        try StoreError.replacing { () throws(JournalError) in
+        if isNew { return nil }
+        return try StoreError.replacing { () throws(JournalError) in
             try journal.fact(Fact.program).map { String(decoding: $0, as: UTF8.self) }
         }
     }
@@ -165,13 +167,14 @@ struct OpenedJournal: Sendable {
         }
     }
 
-    /// Records what a new journal must know of itself, before its first turn.
+    /// Records what a new journal must know of itself, before its first turn: the timeline last, because each fact is a commit of its own, and
+    /// who sees the timeline, be it a store that follows or the next start, takes the others to be there.
     func establish(_ schema: Schema, seed: [UInt8]) throws(StoreError) {
         try StoreError.replacing { () throws(JournalError) in
-            try journal.record(timeline.bytes, as: Fact.timeline)
             try journal.record(UniqueID(high: secret.high, low: secret.low).bytes, as: Fact.secret)
             try journal.record(Array(schema.description.utf8), as: Fact.program)
             try journal.record(seed, as: Fact.seed)
+            try journal.record(timeline.bytes, as: Fact.timeline)
         }
     }
 

@@ -55,7 +55,7 @@ final class FollowedJournal: SharedJournal {
 
 /// Where such a journal is.
 final class FollowedPlace: FencedJournalPlace {
-    private let journal: FollowedJournal?
+    private let journal: (any SharedJournal)?
     private let lease: FollowedLease?
     private let archived = Mutex(0)
 
@@ -64,7 +64,7 @@ final class FollowedPlace: FencedJournalPlace {
     private static let unused = JournalError(.misuse, "A standby has no use for that.")
 
     /// - Parameter journal: nil if it cannot be opened.
-    init(_ journal: FollowedJournal?, _ lease: FollowedLease? = nil) {
+    init(_ journal: (any SharedJournal)?, _ lease: FollowedLease? = nil) {
         (self.journal, self.lease) = (journal, lease)
     }
 
