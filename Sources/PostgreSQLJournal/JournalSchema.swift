@@ -52,15 +52,20 @@ enum JournalSchema {
         var server = JournalServer(place)
         for role in roles {
             let what = "The journal at \(place) cannot be given to the role \(role)."
-            try server.ask(what) { connection throws(PostgreSQLError) in
-                let name = try connection.run("SELECT quote_ident($1)", [.text(role)]).text(0, 0)
-                try connection.run(
-                    """
-                    GRANT USAGE ON SCHEMA "\(place.schema)" TO \(name);
-                    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "\(place.schema)" TO \(name);
-                    """)
-            }
+            try server.ask(what) { connection throws(PostgreSQLError) in try grant(to: role, at: place, over: &connection) }
         }
+    }
+
+    /// The same for one role, as a part of what is done over a connection.
+    static func grant(
+        to role: String, at place: PostgreSQLPlace, over connection: inout PostgreSQLConnection
+    ) throws(PostgreSQLError) {
+        let name = try connection.run("SELECT quote_ident($1)", [.text(role)]).text(0, 0)
+        try connection.run(
+            """
+            GRANT USAGE ON SCHEMA "\(place.schema)" TO \(name);
+            GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "\(place.schema)" TO \(name);
+            """)
     }
 
     /// Whether there is a journal.

@@ -55,8 +55,9 @@ extension PostgreSQLPlace: FencedJournalPlace {
         try server.transaction(what) { connection throws(PostgreSQLError) in
             try connection.run("ALTER SCHEMA \"\(schema)\" RENAME TO \"\(archive.schema)\"")
             try connection.run(JournalSchema.creation(self))
+            // With the tables or not at all: a store must not find a journal that it may not write.
+            for role in roles { try JournalSchema.grant(to: role, at: self, over: &connection) }
         }
-        try JournalSchema.grant(to: roles, at: self)
         return "\(archive)"
     }
 }

@@ -183,6 +183,26 @@ struct PostgreSQLJournalTests {
         }
     }
 
+    @Test func `A journal that cannot be given to the role of its stores stays where it is`() async throws {
+        // Of its own, since it refuses what others do.
+        let server = try await TestServer()
+        let place = try server.place()
+        try server.run("CREATE ROLE shop LOGIN")
+        #expect(try place.create(for: "shop"))
+        try server.run(
+            """
+            CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'not now'; END $$;
+            CREATE EVENT TRIGGER refusal ON ddl_command_start WHEN TAG IN ('GRANT') EXECUTE FUNCTION refuse()
+            """)
+        let error = #expect(throws: JournalError.self) { try place.archive() }
+        #expect(error?.underlying?.contains("not now") == true, "\(String(describing: error))")
+        #expect(try JournalSchema.roles(at: place) == ["shop"])
+
+        try server.run("DROP EVENT TRIGGER refusal")
+        _ = try place.archive()
+        #expect(try JournalSchema.roles(at: place) == ["shop"])
+    }
+
     // MARK: Snapshots
 
     @Test func `Appends do not wait for a snapshot that is read`() async throws {
