@@ -217,6 +217,25 @@ struct JournalCommandTests {
         try await shop.sell()
     }
 
+    @Test func `Of a trimmed journal no more is kept than was asked for`() async throws {
+        let shop = try await Shop()
+        _ = try await shop.run("journal", "init")
+        try await shop.sell()
+        try await shop.sell()
+        let journal = try PostgreSQLJournal(at: shop.place, access: .readWrite)
+        // As of the first stop: the journal then begins behind a snapshot.
+        let begin = try #require(try journal.snapshots().last)
+        while try journal.trim(through: begin) {}
+        #expect(journal.first == begin + 1 && begin < journal.last)
+        try journal.close()
+        let early = try await shop.run("journal", "salvage", "--upto", "\(begin - 1)", "--accept-loss")
+        #expect(early.end == .exited(65), "\(early.output)")
+        #expect(early.errors.contains("can be kept up to turn \(begin - 1); put a backup back"), "\(early.errors)")
+        let salvage = try await shop.run("journal", "salvage", "--upto", "\(begin)", "--accept-loss")
+        #expect(salvage.end == .exited(0), "\(salvage.errors)")
+        #expect(salvage.output.contains("Kept: the turns up to \(begin), as a new timeline."), "\(salvage.output)")
+    }
+
     @Test func `A load test has a journal of its own, and is judged by it`() async throws {
         let shop = try await Shop()
         _ = try await shop.run("journal", "init")

@@ -147,7 +147,8 @@ private struct Plan {
             return
         }
         let kept = cut.kept ?? journal.first - 1
-        guard examination.salvageable != nil, kept > 0, examination.hasSnapshot(upTo: kept) else {
+        // Of a trimmed journal nothing is left of the turns before its beginning, and a snapshot there is of more than was asked for.
+        guard examination.salvageable != nil, kept > 0, kept <= limit, examination.hasSnapshot(upTo: kept) else {
             throw StoreError(
                 .damaged,
                 "nothing of the journal in \(dataFolder) can be kept\(limit == .max ? "" : " up to turn \(limit)"); put a backup back, or archive it with --fresh and begin anew"
