@@ -54,6 +54,20 @@ import Testing
                     + "program, or begin anew with --fresh\n"))
     }
 
+    @Test func `A newer version that cannot listen leaves the journal to the older one`() async throws {
+        let scratch = try Scratch()
+        try await serve(1, in: scratch) {}
+        let port = ["--endpoint", "tcp://127.0.0.1:\(try Ports.free())", "--insecure-tcp"]
+        let owner = try await CounterStore(workers: 0, in: scratch, data: scratch.folder("other"), arguments: port)
+        let newer = try start(2, ["store"] + port, in: scratch)
+        #expect(try await newer.wait() == .exited(78), "\(newer.errors)")
+        #expect(newer.errors.contains("cannot listen at tcp://127.0.0.1:"), "\(newer.errors)")
+        try await serve(1, in: scratch) {
+            #expect(try await send(1, 3, in: scratch).end == .exited(0))
+        }
+        try await owner.stop()
+    }
+
     @Test func `A version that no migration leads from is refused`() async throws {
         let scratch = try Scratch()
         try await serve(1, in: scratch) {}

@@ -121,13 +121,14 @@ final class StoreLoop: Sendable {
         machine.journalTrimmed(through: opened.journal.first - 1)
         let isNew = machine.head == 0
         let begin = try opened.start(&machine, seed: seed, accepting: accepted.fresh, number: begun.number, now: clock.now())
-        if isNew { try opened.establish(machine.schema, seed: begin) } else { try opened.adopt(machine.schema) }
 
         let context = try Context.shared()
         var poller = Poller()
         let wakeup = poller.add(mailbox.wakeup)
         var sockets = try bind(context, keys, clock.ahead(by: machine.lead), &poller)
         try sockets.tryDoors()
+        // Behind all that may keep it from serving, and before the first turn: what a start wrote that fails would forbid an older build.
+        if isNew { try opened.establish(machine.schema, seed: begin) } else { try opened.adopt(machine.schema) }
         let journal = try JournalThread(opened.journal) { [mailbox] in mailbox.post($0) }
         // Also if there is no thread for maintenance.
         defer { journal.end() }
