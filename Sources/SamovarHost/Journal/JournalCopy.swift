@@ -74,16 +74,44 @@ enum JournalCopy {
             for (name, value) in try source.facts() + facts where name != OpenedJournal.Fact.moved {
                 try draft.record(value, as: name)
             }
+            let last = min(known, parts.last?.last ?? turn)
+            let beginning = try snapshot ?? readBeginning(of: source, behind: begin, through: last)
             try copy(source, behind: begin, through: turn, into: draft, progress: progress)
             for part in parts { try draft.append([part]) }
-            try copySnapshots(of: source, from: begin ?? 0, through: known, into: draft)
-            if let snapshot { try draft.save(snapshot) }
+            if let beginning { try draft.save(beginning) }
+            try copySnapshots(of: source, from: begin ?? 0, through: known, but: beginning?.turn, into: draft)
             try draft.finish()
         } catch {
             // What has failed is what counts. A draft that is left is no journal.
             try? draft.discard()
             throw error
         }
+    }
+
+    /// The newest snapshot that stands for the turns that are not copied since they were trimmed. It is read before the batches, which take
+    /// long: a store that serves takes older snapshots away as it makes newer ones.
+    ///
+    /// - Returns: nil if the copy begins with turn 1, and needs none.
+    /// - Throws: without such a snapshot, for nobody could start with the copy.
+    private static func readBeginning(
+        of source: any StoredJournal, behind begin: Int?, through end: Int
+    ) throws -> Snapshot? {
+        let trimmed = try source.chain(behind: begin).last
+        guard trimmed > 0 else { return nil }
+        var damage: JournalError?
+        for turn in try source.snapshots() where turn >= max(trimmed, begin ?? 0) && turn <= end {
+            do throws(JournalError) {
+                return try source.snapshot(at: turn)
+            } catch {
+                guard error.code == .damaged || error.code == .missing else { throw error }
+                if error.code == .damaged { damage = damage ?? error }
+            }
+        }
+        if let damage { throw damage }
+        throw StoreError(
+            .again,
+            "no snapshot up to turn \(end) is left that stands for the turns up to \(trimmed), which were trimmed (`--retain`): if a store serves, it has made newer ones meanwhile; do it again"
+        )
     }
 
     /// Copies the whole batches up to a turn.
@@ -114,9 +142,9 @@ enum JournalCopy {
 
     /// Damaged ones stay behind: a snapshot is a cache.
     private static func copySnapshots(
-        of source: any StoredJournal, from begin: Int, through end: Int, into draft: any JournalDraft
+        of source: any StoredJournal, from begin: Int, through end: Int, but known: Int?, into draft: any JournalDraft
     ) throws {
-        for turn in try source.snapshots() where turn >= begin && turn <= min(end, draft.last) {
+        for turn in try source.snapshots() where turn >= begin && turn <= min(end, draft.last) && turn != known {
             do throws(JournalError) {
                 try draft.save(try source.snapshot(at: turn))
             } catch {

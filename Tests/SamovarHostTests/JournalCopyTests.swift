@@ -1,0 +1,27 @@
+import Foundation
+import ProcessSupport
+import Testing
+
+@testable import SamovarHost
+
+/// What is copied of a trimmed journal while its store goes on.
+@Suite struct JournalCopyTests {
+    @Test func `A snapshot that is taken away while the batches are copied is in the copy`() throws {
+        let scratch = try Scratch()
+        let copy = scratch.folder("copy")
+        try JournalCopy.export(ChangingJournal(snapshots: [10, 8]), through: 10, to: copy) { _ in }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: "\(copy)/snapshots") == ["10"])
+    }
+
+    @Test func `Without a snapshot that stands for what was trimmed it is no copy, and is to be made again`() throws {
+        let scratch = try Scratch()
+        let error = #expect(throws: StoreError.self) {
+            try JournalCopy.export(
+                ChangingJournal(snapshots: [10, 8], gone: [10]), through: 10, to: scratch.folder("copy")
+            ) { _ in }
+        }
+        #expect(error?.code == .again)
+        #expect(error?.description.hasSuffix("it has made newer ones meanwhile; do it again") == true)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).isEmpty)
+    }
+}
