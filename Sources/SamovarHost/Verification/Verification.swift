@@ -24,17 +24,18 @@ public struct Verification {
         self.pass = pass
     }
 
-    /// - Throws: `VerificationError` if the passes cannot be compared; what they throw.
+    /// - Throws: `VerificationError` if the passes cannot be compared; `StoreError` if the journal is trimmed faster than it is read; what
+    ///   they throw.
     public func verdict() async throws -> Verdict {
-        var plan = VerificationPlan(
+        let plan = VerificationPlan(
             last: subject.last, digests: Self.stops(after: 0, through: subject.last), comparesSnapshots: true)
-        let first = try await run(plan)
-        // Where the first process has stopped, the second one tells its command, too.
-        plan.shown = first.command?.turn
-        let second = try await run(plan)
+        guard let (first, second) = try await both(plan, tellingCommand: true) else {
+            throw StoreError(
+                .again, "the journal was trimmed meanwhile (`--retain`): no two processes replayed the same of it; verify again")
+        }
         guard first.hashSeed != second.hashSeed else { throw VerificationError.sameHashSeed }
 
-        var verdict = Verdict(subject, [first, second])
+        var verdict = Verdict(subject, first, second)
         verdict.finding = try await finding(first, second)
         return verdict
     }
@@ -66,10 +67,41 @@ public struct Verification {
         return known.compactMap { $0 }.filter { $0.turn == turn }
     }
 
+    /// What two processes make of a plan.
+    ///
+    /// The replay of a trimmed journal begins with its oldest snapshot, which gives way as the store makes newer ones. Between two replays
+    /// that begin elsewhere, what differs may be a snapshot and a replay, which is no matter of two processes. Then a third one is asked.
+    ///
+    /// - Parameter telling: whether the second one tells the command at which the first has stopped.
+    /// - Returns: nil if they have nothing in common that could be compared.
+    private func both(
+        _ plan: VerificationPlan, tellingCommand telling: Bool = false
+    ) async throws -> (VerificationReport, VerificationReport)? {
+        var first = try await run(plan)
+        for _ in 0..<Self.patience where first.begin <= plan.last {
+            var next = plan
+            if telling { next.shown = first.command?.turn }
+            let second = try await run(next)
+            if Self.areComparable(first, second) { return (first, second) }
+            first = second
+        }
+        return nil
+    }
+
+    private static func areComparable(_ first: VerificationReport, _ second: VerificationReport) -> Bool {
+        if first.begin == second.begin { return true }
+        return firstDifference(first, second) == nil && !commonTurns(first, second).isEmpty
+    }
+
+    /// Of which both have a digest.
+    fileprivate static func commonTurns(_ first: VerificationReport, _ second: VerificationReport) -> Set<Int> {
+        Set(first.digests.map(\.turn)).intersection(second.digests.map(\.turn))
+    }
+
     // MARK: States
 
     private struct Gap {
-        /// The last turn at which the digests were equal.
+        /// The last turn at which the digests were equal, or with whose state both began.
         var lower: Int
         var upper: Int
     }
@@ -78,7 +110,10 @@ public struct Verification {
         var gap = gap
         while gap.upper - gap.lower > 1 {
             let plan = VerificationPlan(last: gap.upper, digests: Self.stops(after: gap.lower, through: gap.upper))
-            guard let closer = Self.firstDifference(try await run(plan), try await run(plan), after: gap.lower) else { break }
+            // The turns in between may be trimmed by now. That the processes differ is known none the less.
+            guard let (first, second) = try await both(plan),
+                let closer = Self.firstDifference(first, second, after: gap.lower)
+            else { break }
             gap = closer
         }
         let plan = VerificationPlan(last: gap.upper, state: gap.upper)
@@ -91,10 +126,12 @@ public struct Verification {
     private static func firstDifference(
         _ first: VerificationReport, _ second: VerificationReport, after lower: Int = 0
     ) -> Gap? {
-        var lower = lower
-        for (one, other) in zip(first.digests, second.digests) {
-            if one != other { return Gap(lower: lower, upper: one.turn) }
-            lower = one.turn
+        var lower = max(lower, first.begin, second.begin)
+        let others = Dictionary(second.digests.map { ($0.turn, $0.value) }) { one, _ in one }
+        for digest in first.digests {
+            guard let other = others[digest.turn] else { continue }
+            if digest.value != other { return Gap(lower: lower, upper: digest.turn) }
+            lower = digest.turn
         }
         return nil
     }
@@ -160,14 +197,14 @@ public struct Verdict: Equatable, Sendable {
         case refusedSnapshot(VerificationReport.SnapshotFinding)
     }
 
-    init(_ subject: VerificationSubject, _ reports: [VerificationReport]) {
+    init(_ subject: VerificationSubject, _ first: VerificationReport, _ second: VerificationReport) {
         self.subject = subject
-        digests = reports.map(\.digests.count).min() ?? 0
-        let findings = reports.first?.snapshots ?? []
+        digests = Verification.commonTurns(first, second).count
+        let findings = first.snapshots
         snapshots = findings.filter { $0.differences.isEmpty && $0.problem == nil }.map(\.turn)
         wantOtherwise = findings.filter { $0.differences.isEmpty && $0.wantsOtherwise }.map(\.turn)
         unreadable = findings.filter { $0.problem != nil }
-        accepted = reports.first?.accepted ?? []
-        replayed = reports.first?.replayed ?? ReplayCounts()
+        accepted = first.accepted
+        replayed = first.replayed
     }
 }

@@ -23,7 +23,9 @@ public struct VerificationReport: Codable, Equatable, Sendable {
     public var hashSeed: Int
     /// The identity of the journal, because it may be exchanged between two passes.
     public var timeline: String
-    /// As the plan asked for them.
+    /// The turn of the snapshot with which the replay of a trimmed journal begins; 0 for one from turn 1.
+    public var begin = 0
+    /// As the plan asked for them, as far as they are behind that.
     public var digests: [Digest] = []
     /// Of each snapshot on the way.
     public var snapshots: [SnapshotFinding] = []
@@ -135,6 +137,7 @@ private struct VerifyingReplay {
         if first > 1, let begin = try opened.journal.snapshots().last(where: { $0 + 1 >= first }) {
             try machine.restore(snapshot: try opened.journal.snapshot(at: begin).bytes)
             let known = machine.head
+            report.begin = known
             stops = stops.drop { $0 <= known }
         }
         try opened.journal.read(from: machine.head + 1) { batch in

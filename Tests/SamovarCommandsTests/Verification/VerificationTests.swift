@@ -10,18 +10,26 @@ import Testing
         let differsFrom: Int
         /// Passes that differ at all; the others are as one process.
         var fickle = true
+        /// With which snapshots the passes begin; the last of them goes on.
+        let begins: [Int]
+        /// Whether the snapshots are not what a replay gives.
+        let isChanged: Bool
 
-        init(differsFrom: Int) {
+        init(differsFrom: Int, begins: [Int] = [0], isChanged: Bool = false) {
             self.differsFrom = differsFrom
+            self.begins = begins
+            self.isChanged = isChanged
         }
 
         func pass(_ plan: VerificationPlan) -> VerificationReport {
             passes.append(plan)
             var report = VerificationReport(hashSeed: passes.count, timeline: "t")
-            report.digests = plan.digests.map { turn in
-                .init(turn: turn, value: fickle && turn >= differsFrom ? UInt64(passes.count) : 0)
+            report.begin = begins[min(passes.count, begins.count) - 1]
+            let same = isChanged ? UInt64(report.begin) : 0
+            report.digests = plan.digests.filter { $0 > report.begin }.map { turn in
+                .init(turn: turn, value: fickle && turn >= differsFrom ? UInt64(passes.count) : same)
             }
-            report.state = plan.state.map { _ in [UInt8(passes.count)] }
+            report.state = plan.state.flatMap { $0 > report.begin ? [UInt8(passes.count)] : nil }
             return report
         }
     }
@@ -47,6 +55,52 @@ import Testing
         let found = try await verdict(World(differsFrom: .max), last: 1_000)
         #expect(found.finding == nil && found.digests == 64)
     }
+
+    // MARK: Beside a store that trims
+
+    @Test func `What two processes have in common is compared turn by turn, though they begin with other snapshots`() async throws {
+        let world = World(differsFrom: .max, begins: [100, 500])
+        let found = try await verdict(world, last: 1_000)
+        #expect(found.finding == nil && world.passes.count == 2)
+        #expect(found.digests == Verification.stops(after: 0, through: 1_000).count { $0 > 500 })
+    }
+
+    @Test func `A snapshot that is not what a replay gives is no difference between two processes`() async throws {
+        let world = World(differsFrom: .max, begins: [100, 500], isChanged: true)
+        let found = try await verdict(world, last: 1_000)
+        #expect(found.finding == nil && world.passes.count == 3, "a third one begins as the second one did")
+    }
+
+    @Test(arguments: [501, 502, 700, 1_000])
+    func `The first turn with another state is found behind the beginning of a trimmed journal`(_ turn: Int) async throws {
+        let found = try await verdict(World(differsFrom: turn, begins: [500]), last: 1_000)
+        guard case .state(turn, lastEqual: turn - 1, let states, command: nil) = found.finding else {
+            Issue.record("\(String(describing: found.finding))")
+            return
+        }
+        #expect(states.count == 2)
+    }
+
+    @Test func `A difference whose turns are trimmed during the search stays one`() async throws {
+        let world = World(differsFrom: 41_000, begins: [500, 500, 60_000])
+        let found = try await verdict(world, last: 100_000)
+        guard case .state(let turn, lastEqual: let lower, states: let states, command: nil) = found.finding else {
+            Issue.record("\(String(describing: found.finding))")
+            return
+        }
+        #expect(lower < 41_000 && turn >= 41_000 && turn < 60_000 && states.isEmpty)
+    }
+
+    @Test func `Where nothing is left to compare it is to be verified again`() async throws {
+        let gone = World(differsFrom: .max, begins: [2_000])
+        let early = await #expect(throws: StoreError.self) { try await verdict(gone, last: 1_000) }
+        #expect(early?.code == .again && gone.passes.count == 1)
+        let fast = World(differsFrom: .max, begins: Array(1...100), isChanged: true)
+        let late = await #expect(throws: StoreError.self) { try await verdict(fast, last: 1_000) }
+        #expect(late?.code == .again && fast.passes.count == 5)
+    }
+
+    // MARK: What is no journal
 
     @Test func `An empty journal is as it should be`() async throws {
         #expect(try await verdict(World(differsFrom: 1), last: 0).finding == nil)
