@@ -25,6 +25,7 @@ final class PostgreSQLDraft: JournalDraft {
             identity == .same ? source.identity : UniqueID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
         anchor = try source.chain(behind: turn)
         end = anchor
+        try Self.requireReplaceable(target)
         var server = JournalServer(place)
         let what = "A journal cannot be made beside \(target): that takes a role that may make schemas."
         try server.transaction(what) { connection throws(PostgreSQLError) in
@@ -32,6 +33,24 @@ final class PostgreSQLDraft: JournalDraft {
             try connection.run(JournalSchema.creation(place))
         }
         self.server = server
+    }
+
+    /// What would keep a draft from its place is told before it is begun: who installs one may have closed its source by then.
+    private static func requireReplaceable(_ target: PostgreSQLPlace) throws(JournalError) {
+        var server = JournalServer(target)
+        let what = "Whose schema \(target.schema) is cannot be read."
+        let sql = "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = $1"
+        let found = try server.rows(what, sql, [.text(target.schema)]) { rows, row throws(PostgreSQLError) in
+            try rows.boolean(row, 0)
+        }
+        guard let isOwn = found.first else { return }
+        guard try JournalSchema.exists(at: target) else {
+            throw JournalError(
+                .missing, "There is a schema without a journal at \(target): `journal init` makes one, which can be replaced.")
+        }
+        guard isOwn else {
+            throw JournalError(.inputOutput, "The journal at \(target) cannot be replaced: that takes the role that made it.")
+        }
     }
 
     var last: Int { end.last }

@@ -1,4 +1,5 @@
 import Foundation
+import JournalChain
 import PostgreSQLSupport
 import ProcessSupport
 import Testing
@@ -39,6 +40,14 @@ struct JournalCommandTests {
         func timeline() async throws -> Substring? {
             let verify = try await run("journal", "verify")
             return verify.output.split(separator: "\n").first { $0.hasPrefix("timeline") }
+        }
+
+        /// A store whose journal is in its folder, and which was stopped.
+        func serveAlone() async throws {
+            let alone = try Child(Executable.path("tickets"), ["up", "--data", data], in: scratch)
+            try await eventually("the store serves: \(alone.errors)") { alone.errors.contains("serving") }
+            alone.send(SIGINT)
+            #expect(try await alone.wait() == .exited(0), "\(alone.errors)")
         }
 
         /// A store that has sold a ticket, and was stopped.
@@ -179,6 +188,45 @@ struct JournalCommandTests {
         #expect(ended.end == .exited(0), "\(ended.errors)")
         #expect(ended.output.hasPrefix("The journal was moved before: \(shop.place) has it up to turn "), "\(ended.output)")
         #expect(try await shop.timeline() == timeline)
+        try await shop.sell()
+    }
+
+    @Test func `A move that its target does not take has not closed the source`() async throws {
+        let shop = try await Shop()
+        try await shop.serveAlone()
+        let (schema, guest) = (shop.place.schema, "guest_\(shop.place.schema)")
+        try shop.server.run("CREATE ROLE \(guest) LOGIN")
+        let asGuest = ["--data", shop.data, "--journal", shop.journal.replacing("//samovar@", with: "//\(guest)@")]
+        let move = ["journal", "import", "--move", shop.data]
+        let denied = try Child(Executable.path("tickets"), move + asGuest, in: shop.scratch)
+        #expect(try await denied.wait() == .exited(74), "\(denied.errors)")
+        #expect(denied.errors.contains("that takes a role that may make schemas"), "\(denied.errors)")
+        try await shop.serveAlone()
+
+        try shop.server.run("CREATE SCHEMA \"\(schema)\"")
+        let barred = try await shop.run("journal", "import", "--move", shop.data)
+        #expect(barred.end == .exited(78), "\(barred.errors)")
+        #expect(barred.errors.contains("There is a schema without a journal at \(shop.place)"), "\(barred.errors)")
+        try await shop.serveAlone()
+
+        #expect(try await shop.run("journal", "init", "--role", guest).end == .exited(0))
+        let owner = try shop.start(["up", "--workers", "0"], in: shop.scratch.folder("owner"))
+        try await eventually("another store serves: \(owner.errors)") { owner.errors.contains("serving") }
+        let busy = try await shop.run("journal", "import", "--move", shop.data)
+        #expect(busy.end == .exited(75), "\(busy.errors)")
+        owner.send(SIGINT)
+        #expect(try await owner.wait() == .exited(0), "\(owner.errors)")
+        try await shop.serveAlone()
+
+        // It may make schemas by now, and does not own this one.
+        try shop.server.run("GRANT CREATE ON DATABASE postgres TO \(guest)")
+        let foreign = try Child(Executable.path("tickets"), move + asGuest, in: shop.scratch)
+        #expect(try await foreign.wait() == .exited(74), "\(foreign.errors)")
+        #expect(foreign.errors.contains("that takes the role that made it"), "\(foreign.errors)")
+        try await shop.serveAlone()
+
+        let moved = try await shop.run("journal", "import", "--move", shop.data)
+        #expect(moved.end == .exited(0), "\(moved.errors)")
         try await shop.sell()
     }
 

@@ -29,10 +29,11 @@ enum JournalCopy {
     ///   - begin: a snapshot that stands for the turns up to this one, as if they had been trimmed.
     ///   - isSame: whether nothing is lost at its end, and nobody goes on with the other. Then it is the same journal, and the same
     ///     timeline: all that peers remember of it holds.
+    ///   - closing: called when all is copied, and before the copy is a journal. Nothing is left of that if it throws.
     /// - Returns: the timeline, and where the journal is that was there.
     static func replace(
         _ target: JournalTarget, by source: any StoredJournal, behind begin: Int? = nil, through turn: Int, and part: Batch? = nil,
-        isSame: Bool = false
+        isSame: Bool = false, closing: () throws -> Void = {}
     ) throws -> (timeline: Timeline, archive: String?) {
         let old = try JournalSalvage.timeline(of: source)
         let timeline = isSame ? old : .random()
@@ -42,7 +43,7 @@ enum JournalCopy {
             draft, from: source,
             facts: isSame
                 ? [] : [(OpenedJournal.Fact.timeline, timeline.bytes), (OpenedJournal.Fact.ancestor, Array(ancestor.utf8))],
-            behind: begin, through: turn, and: [part].compactMap(\.self))
+            behind: begin, through: turn, and: [part].compactMap(\.self), closing: closing)
         try source.close()
         return (timeline, try target.install(draft))
     }
@@ -68,7 +69,8 @@ enum JournalCopy {
     private static func fill(
         _ draft: any JournalDraft, from source: any StoredJournal, facts: [(name: String, value: [UInt8])] = [],
         behind begin: Int? = nil, through turn: Int, and parts: [Batch] = [], snapshotsThrough known: Int = .max,
-        with snapshot: Snapshot? = nil, progress: (Int) throws(JournalError) -> Void = { _ throws(JournalError) in }
+        with snapshot: Snapshot? = nil, progress: (Int) throws(JournalError) -> Void = { _ throws(JournalError) in },
+        closing: () throws -> Void = {}
     ) throws {
         do {
             for (name, value) in try source.facts() + facts where name != OpenedJournal.Fact.moved {
@@ -80,6 +82,7 @@ enum JournalCopy {
             for part in parts { try draft.append([part]) }
             if let beginning { try draft.save(beginning) }
             try copySnapshots(of: source, from: begin ?? 0, through: known, but: beginning?.turn, into: draft)
+            try closing()
             try draft.finish()
         } catch {
             // What has failed is what counts. A draft that is left is no journal.

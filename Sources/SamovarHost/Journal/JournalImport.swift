@@ -5,8 +5,8 @@ public import SamovarCore
 /// Putting a copy of another journal in the place of one.
 ///
 /// A backup goes on as a new timeline: what happened after it is unknown to it, so its next turns must not be taken for those that peers
-/// remember. A journal that is moved keeps its timeline. For that it is closed first, for good: it names where it has gone, and no store
-/// begins with it any more.
+/// remember. A journal that is moved keeps its timeline. For that it is closed for good, once all of it is copied and before the copy is a
+/// journal: it names where it has gone, and no store begins with it any more.
 public struct JournalImport: Sendable {
     /// The last turn of the copy.
     public let last: Int
@@ -50,9 +50,15 @@ public struct JournalImport: Sendable {
                 return JournalImport(last: last, timeline: timeline, archive: nil, wasMoved: true)
             }
             try journal.close()
-            let closed = try close(source, for: location)
-            let last = closed.last
-            let (timeline, archive) = try JournalCopy.replace(target, by: closed, through: last, isSame: true)
+            let origin = try source.openToWrite()
+            let wasClosed = try isClosed(origin, in: source, for: location)
+            let last = origin.last
+            let (timeline, archive) = try JournalCopy.replace(target, by: origin, through: last, isSame: true) {
+                try target.requireIdle()
+                guard !wasClosed else { return }
+                try origin.beginWriting()
+                try origin.record(Array(location.description.utf8), as: OpenedJournal.Fact.moved)
+            }
             try source.leave(for: location)
             return JournalImport(last: last, timeline: timeline, archive: archive)
         }
@@ -85,17 +91,15 @@ public struct JournalImport: Sendable {
         )
     }
 
-    /// Ends a journal for good: it says where it has gone. A move that was cut short may be begun again.
-    private static func close(_ source: JournalLocation, for target: JournalLocation) throws -> any StoredJournal {
-        let journal = try source.openToWrite()
-        let name = Array(target.description.utf8)
-        if let moved = try journal.fact(OpenedJournal.Fact.moved) {
-            guard moved == name else { throw StoreError(moved: moved, from: source) }
-            return journal
-        }
-        try journal.beginWriting()
-        try journal.record(name, as: OpenedJournal.Fact.moved)
-        return journal
+    /// Whether a journal was closed for this move, which was cut short then and is begun again.
+    ///
+    /// - Throws: `StoreError` if it has gone elsewhere.
+    private static func isClosed(
+        _ journal: any StoredJournal, in source: JournalLocation, for target: JournalLocation
+    ) throws -> Bool {
+        guard let moved = try journal.fact(OpenedJournal.Fact.moved) else { return false }
+        guard moved == Array(target.description.utf8) else { throw StoreError(moved: moved, from: source) }
+        return true
     }
 }
 

@@ -31,6 +31,16 @@ enum JournalTarget {
         }
     }
 
+    /// - Throws: ``JournalError/Code/busy`` if a store has the journal. No store has that of a folder which is locked.
+    func requireIdle() throws(JournalError) {
+        guard case .place(let place) = self else { return }
+        do throws(JournalError) {
+            try place.requireIdle()
+        } catch {
+            guard error.code == .missing else { throw error }
+        }
+    }
+
     /// Ends a replacement that was cut short.
     ///
     /// - Returns: nil if there is none.
