@@ -37,6 +37,9 @@ extension SharedJournal {
 
 /// Where a ``SharedJournal`` is.
 package protocol FencedJournalPlace: CustomStringConvertible, Sendable {
+    /// Whether this is the place that has described itself so, be it to somebody who comes there in another way.
+    func isNamed(by description: String) -> Bool
+
     /// Makes an empty journal, by a role that may do so.
     ///
     /// - Parameter role: gets what a store needs, and no more; nil if the store uses the role that makes it.
@@ -61,6 +64,10 @@ package protocol FencedJournalPlace: CustomStringConvertible, Sendable {
     ///
     /// - Returns: where it is.
     func archive() throws(JournalError) -> String
+}
+
+extension FencedJournalPlace {
+    package func isNamed(by description: String) -> Bool { description == self.description }
 }
 
 /// The session by which a store says that it lives, and sees who has the journal. It is no fence: the epoch is.

@@ -13,6 +13,8 @@ public struct PostgreSQLAddress: Hashable, Sendable, CustomStringConvertible {
     public let description: String
     /// Its hosts one by one, as settings that take the place of its own; one without settings if it names none or one.
     let hosts: [[String: String]]
+    /// Service, host, port and database: the same for whoever comes there, and however.
+    package let target: [String]
 
     /// - Throws: `PostgreSQLAddressError`.
     public init(_ text: String) throws(PostgreSQLAddressError) {
@@ -26,6 +28,7 @@ public struct PostgreSQLAddress: Hashable, Sendable, CustomStringConvertible {
         }
         description = text
         hosts = Self.hosts(of: options)
+        target = Self.target(of: options)
         guard !Self.isLocal(options) else {
             self.text = text
             return
@@ -72,6 +75,20 @@ public struct PostgreSQLAddress: Hashable, Sendable, CustomStringConvertible {
             }
             return host
         }
+    }
+
+    /// What is not said, as libpq would have it. A database has the name of the user then.
+    private static func target(of options: [String: String]) -> [String] {
+        func value(_ name: String, _ variable: String) -> String? {
+            let value = options[name] ?? getenv(variable).map { String(cString: $0) } ?? ""
+            return value.isEmpty ? nil : value
+        }
+        let host = value("host", "PGHOST") ?? value("hostaddr", "PGHOSTADDR") ?? ""
+        let database = value("dbname", "PGDATABASE") ?? value("user", "PGUSER") ?? ""
+        let isFolder = host.hasPrefix("/")
+        return [
+            value("service", "PGSERVICE") ?? "", isFolder ? host : host.lowercased(), value("port", "PGPORT") ?? "5432", database,
+        ]
     }
 
     /// A socket in a folder, or an address of this machine: of every host, by its name and by its number. A service may lead anywhere.

@@ -45,5 +45,15 @@ public struct PostgreSQLPlace: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { "\(address), schema \(schema)" }
 
+    /// Whether this is the place that has described itself so, whoever comes there, and however.
+    package func isNamed(by description: String) -> Bool {
+        let end = ", schema \(schema)"
+        // What is no address is none of this place.
+        guard description.hasSuffix(end), let other = try? PostgreSQLAddress(String(description.dropLast(end.count))) else {
+            return false
+        }
+        return other.target == address.target
+    }
+
     func table(_ name: String) -> String { "\"\(schema)\".\(name)" }
 }

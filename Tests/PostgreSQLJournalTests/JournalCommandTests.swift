@@ -230,6 +230,24 @@ struct JournalCommandTests {
         try await shop.sell()
     }
 
+    @Test func `A move that was cut short is begun again by whoever comes to the same place in another way`() async throws {
+        let shop = try await Shop()
+        _ = try await shop.run("journal", "init")
+        try await shop.sell()
+        let timeline = try await shop.timeline()
+        // As it is if the process ends when the source is closed, and the copy is no journal yet.
+        let target = try shop.server.place()
+        let moved = "postgresql://clerk@/postgres?host=\(shop.server.folder)&connect_timeout=3, schema \(target.schema)"
+        try shop.server.run(
+            "INSERT INTO \(shop.place.table("facts")) VALUES (0, 'moved', convert_to('\(moved)', 'UTF8'))")
+        let aim = ["--data", shop.scratch.folder("new"), "--journal", "\(target.address)&schema=\(target.schema)"]
+        let again = try Child(Executable.path("tickets"), ["journal", "import", "--move", shop.journal] + aim, in: shop.scratch)
+        #expect(try await again.wait() == .exited(0), "\(again.errors)")
+        let verify = try Child(Executable.path("tickets"), ["journal", "verify"] + aim, in: shop.scratch)
+        #expect(try await verify.wait() == .exited(0), "\(verify.errors)")
+        #expect(verify.output.split(separator: "\n").first { $0.hasPrefix("timeline") } == timeline)
+    }
+
     @Test func `A backup goes on as a new timeline, and turns are given up in the same way`() async throws {
         let shop = try await Shop()
         _ = try await shop.run("journal", "init")

@@ -23,4 +23,22 @@ import Testing
         }
         #expect(error?.description == "the name of a schema has 1 to 40 of a-z, 0-9 and _, a letter first")
     }
+
+    @Test(arguments: [
+        ("postgresql://clerk@db.example:5432/shop?schema=till&connect_timeout=3", true),
+        ("postgres://DB.example/shop?schema=till&sslmode=verify-full", true),
+        ("postgresql://shop@db.example/?schema=till", true), ("postgresql://clerk@db.example/?schema=till", false),
+        ("postgresql://shop@db.example:5433/shop?schema=till", false), ("postgresql://shop@other.example/shop?schema=till", false),
+        ("postgresql://shop@db.example/other?schema=till", false), ("postgresql://shop@db.example/shop", false),
+    ])
+    func `It is the same for whoever comes there, and however`(_ text: String, _ isSame: Bool) throws {
+        let place = try PostgreSQLPlace("postgresql://shop@db.example/shop?schema=till")
+        let other = try PostgreSQLPlace(text)
+        #expect(place.isNamed(by: "\(other)") == isSame)
+    }
+
+    @Test(arguments: ["", "/srv/till", ", schema till", "db.example, schema till"])
+    func `What is no address names no place`(_ text: String) throws {
+        #expect(try !PostgreSQLPlace("postgresql://shop@db.example/shop?schema=till").isNamed(by: text))
+    }
 }

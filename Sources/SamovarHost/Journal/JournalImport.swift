@@ -57,7 +57,7 @@ public struct JournalImport: Sendable {
                 try target.requireIdle()
                 guard !wasClosed else { return }
                 try origin.beginWriting()
-                try origin.record(Array(location.description.utf8), as: OpenedJournal.Fact.moved)
+                try origin.record(Array(location.fullName.utf8), as: OpenedJournal.Fact.moved)
             }
             try source.leave(for: location)
             return JournalImport(last: last, timeline: timeline, archive: archive)
@@ -83,7 +83,8 @@ public struct JournalImport: Sendable {
         let last = other.last
         try other.close()
         guard isOpen else { return nil }
-        let isClosed = try journal.fact(OpenedJournal.Fact.moved) == Array(location.description.utf8)
+        let moved = try journal.fact(OpenedJournal.Fact.moved)
+        let isClosed = moved.map { location.isNamed(by: String(decoding: $0, as: UTF8.self)) } ?? false
         if isClosed, last >= journal.last { return last }
         throw StoreError(
             .configuration,
@@ -98,7 +99,7 @@ public struct JournalImport: Sendable {
         _ journal: any StoredJournal, in source: JournalLocation, for target: JournalLocation
     ) throws -> Bool {
         guard let moved = try journal.fact(OpenedJournal.Fact.moved) else { return false }
-        guard moved == Array(target.description.utf8) else { throw StoreError(moved: moved, from: source) }
+        guard target.isNamed(by: String(decoding: moved, as: UTF8.self)) else { throw StoreError(moved: moved, from: source) }
         return true
     }
 }

@@ -53,9 +53,28 @@ public struct JournalLocation: Sendable, CustomStringConvertible {
 
     /// Whether it is the same journal, as far as names tell.
     package func isSame(as other: JournalLocation) -> Bool {
-        guard place == nil, other.place == nil else { return description == other.description }
-        let folders = [dataFolder, other.dataFolder].map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }
-        return folders[0] == folders[1]
+        if let place, let other = other.place { return place.isNamed(by: "\(other)") }
+        guard place == nil, other.place == nil else { return false }
+        return Self.resolved(dataFolder) == Self.resolved(other.dataFolder)
+    }
+
+    /// What a journal that has gone there says of it. A folder has its whole path, for whoever reads it may work in another one.
+    var fullName: String { place.map { "\($0)" } ?? Self.absolute(dataFolder) }
+
+    /// Whether a journal that says so has gone there. A path that is not whole, as earlier builds wrote it, names what is given in the
+    /// same words.
+    func isNamed(by name: String) -> Bool {
+        if let place { return place.isNamed(by: name) }
+        return name == dataFolder || name.hasPrefix("/") && Self.resolved(name) == Self.resolved(dataFolder)
+    }
+
+    private static func absolute(_ path: String) -> String {
+        let whole = path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
+        return URL(fileURLWithPath: whole).standardizedFileURL.path
+    }
+
+    private static func resolved(_ path: String) -> String {
+        URL(fileURLWithPath: absolute(path)).resolvingSymlinksInPath().path
     }
 
     /// For a person.
