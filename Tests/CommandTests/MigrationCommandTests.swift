@@ -54,6 +54,41 @@ import Testing
                     + "program, or begin anew with --fresh\n"))
     }
 
+    @Test func `Verify passes over older turns that are taken otherwise now, as a start does, and says so`() async throws {
+        let scratch = try Scratch()
+        try await serve(1, in: scratch) {
+            let sent = try await send(1, 3, in: scratch)
+            #expect(sent.end == .exited(0))
+        }
+        // The snapshot of the last turn of version 1 is there, and no turn of it is computed again.
+        for total in [9, 12] {
+            try await serve(6, in: scratch) {
+                let sent = try await send(6, 1, in: scratch)
+                #expect(sent.end == .exited(0))
+                let view = try await run(6, "view", in: scratch)
+                #expect(view.output.contains("\"total\":\(total)"))
+            }
+            let verify = try await run(6, "verify", in: scratch)
+            #expect(verify.end == .exited(0), "\(verify.errors)")
+            #expect(verify.output.contains("for this build takes turns of older versions otherwise"), "\(verify.output)")
+        }
+        let equal = try await run(2, "verify", in: scratch)
+        #expect(equal.end == .exited(78), "\(equal.errors)")
+    }
+
+    @Test func `Verify by a newer version that has not started yet passes nothing over`() async throws {
+        let scratch = try Scratch()
+        for _ in 0..<2 {
+            try await serve(1, in: scratch) {
+                let sent = try await send(1, 3, in: scratch)
+                #expect(sent.end == .exited(0))
+            }
+        }
+        let verify = try await run(6, "verify", in: scratch)
+        #expect(verify.end == .exited(65), "\(verify.output)")
+        #expect(verify.errors.contains("its snapshot is not what a replay gives"), "\(verify.errors)")
+    }
+
     @Test func `A newer version that cannot listen leaves the journal to the older one`() async throws {
         let scratch = try Scratch()
         try await serve(1, in: scratch) {}
@@ -63,7 +98,8 @@ import Testing
         #expect(try await newer.wait() == .exited(78), "\(newer.errors)")
         #expect(newer.errors.contains("cannot listen at tcp://127.0.0.1:"), "\(newer.errors)")
         try await serve(1, in: scratch) {
-            #expect(try await send(1, 3, in: scratch).end == .exited(0))
+            let sent = try await send(1, 3, in: scratch)
+            #expect(sent.end == .exited(0))
         }
         try await owner.stop()
     }

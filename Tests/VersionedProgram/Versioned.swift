@@ -5,6 +5,7 @@ import Samovar
 ///
 /// - Version 2 counts one by one what version 1 counted in pairs.
 /// - Version 3 has no migrations.
+/// - Version 6 is version 2, but counts everything three times.
 /// - Version 4 has another name for the total, and its migrations do not say so. Those of version 5 do.
 enum Versioned: OpenProgram, Migrating {
     struct State: Portable {
@@ -52,30 +53,32 @@ enum Versioned: OpenProgram, Migrating {
     private static func variable(_ name: String) -> String? { ProcessInfo.processInfo.environment[name] }
 
     static var version: Int { variable("VERSIONED_PROGRAM").flatMap { Int($0) } ?? 1 }
-    static var totalKey: Key { version < 4 ? .total : .sum }
+    static var totalKey: Key { version == 4 || version == 5 ? .sum : .total }
     static var effectKey: Key { variable("VERSIONED_EFFECT") == nil ? .text : .words }
 
     static var schema: Schema { Schema(name: "Versioned", version: version) }
 
     static var migrations: [Migration] {
         switch version {
-        case 2:
-            [
-                Migration(
-                    from: 1,
-                    message: { message in
-                        guard case .int(let pairs) = message["add"]?["count"] else { return message }
-                        return ["add": ["count": .int(2 * pairs)]]
-                    },
-                    state: { state in
-                        guard case .int(let pairs) = state["total"] else { return state }
-                        return state.setting("total", to: .int(2 * pairs))
-                    })
-            ]
+        case 2: [fromPairs]
+        case 6: [fromPairs] + (2...5).map { Migration(from: $0) }
         case 4: [Migration(from: 1), Migration(from: 2), Migration(from: 3)]
         case 5: [Migration(from: 1, state: { $0.setting("sum", to: $0["total"] ?? 0) })] + (2...4).map { Migration(from: $0) }
         default: []
         }
+    }
+
+    private static var fromPairs: Migration {
+        Migration(
+            from: 1,
+            message: { message in
+                guard case .int(let pairs) = message["add"]?["count"] else { return message }
+                return ["add": ["count": .int(2 * pairs)]]
+            },
+            state: { state in
+                guard case .int(let pairs) = state["total"] else { return state }
+                return state.setting("total", to: .int(2 * pairs))
+            })
     }
 
     static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Versioned> { .state(State()) }
@@ -83,7 +86,7 @@ enum Versioned: OpenProgram, Migrating {
     static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Versioned> {
         switch message {
         case .add(let count):
-            state.total &+= count
+            state.total &+= version == 6 ? 3 * count : count
             return .none
         case .order(let text): return .run(Effect(text: text))
         }

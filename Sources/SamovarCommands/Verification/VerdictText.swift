@@ -19,6 +19,10 @@ enum VerdictText {
             let count = verdict.wantOtherwise.count
             parts.append("the subscriptions of \(counted(count, "snapshot")) are those of another build and were not compared")
         }
+        if verdict.passedOver > 0 {
+            let older = "this build takes turns of older versions otherwise than they did"
+            parts.append("nothing up to turn \(verdict.passedOver) was replayed, for \(older)")
+        }
         if !verdict.accepted.isEmpty {
             parts.append("another command was accepted at turn \(verdict.accepted.map(String.init).joined(separator: " and "))")
         }
@@ -102,6 +106,7 @@ enum VerdictText {
             "turns": .int(Int64(verdict.subject.last)), "digests": .int(Int64(verdict.digests)),
             "snapshots": .array(verdict.snapshots.map { .int(Int64($0)) }),
             "otherSubscriptions": .array(verdict.wantOtherwise.map { .int(Int64($0)) }),
+            "passedOver": .int(Int64(verdict.passedOver)),
             "unreadableSnapshots": .array(verdict.unreadable.map { .int(Int64($0.turn)) }),
             "accepted": .array(verdict.accepted.map { .int(Int64($0)) }),
             "commands": [

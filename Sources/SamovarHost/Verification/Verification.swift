@@ -44,22 +44,28 @@ public struct Verification {
         let stopped = [first, second].compactMap { $0.command?.differs == true ? $0.command?.turn : nil }.min() ?? .max
         let state = Self.firstDifference(first, second)
         let snapshot = first.snapshots.first { !$0.differences.isEmpty }
-        if let state, state.upper <= min(stopped, snapshot?.turn ?? .max) { return try await search(state) }
+        if let state, state.upper <= min(stopped, snapshot?.turn ?? .max) {
+            return try await search(state, passingOlderOver: first.passesOlderOver)
+        }
         if let snapshot, snapshot.turn < stopped {
             let equal = first.snapshots.last { $0.turn < snapshot.turn && $0.differences.isEmpty && $0.problem == nil }
             return .snapshot(snapshot.turn, parts: snapshot.differences, lastEqual: equal?.turn)
         }
         guard stopped < .max else { return first.snapshots.last(where: \.isRefused).map { .refusedSnapshot($0) } }
-        return .command(try await commands(at: stopped, [first.command, second.command]))
+        let known = [first.command, second.command]
+        return .command(try await commands(at: stopped, known, passingOlderOver: first.passesOlderOver))
     }
 
     /// The command of both processes at a turn. One that was not computed yet, or at another turn, is asked for.
-    private func commands(at turn: Int, _ known: [DivergenceReport?]) async throws -> [DivergenceReport] {
+    private func commands(
+        at turn: Int, _ known: [DivergenceReport?], passingOlderOver passesOlderOver: Bool
+    ) async throws -> [DivergenceReport] {
         var turn = turn
         var known = known
         for _ in 0..<Self.patience {
             for index in known.indices where known[index]?.turn != turn {
-                known[index] = try await run(VerificationPlan(last: subject.last, shown: turn)).command
+                let plan = VerificationPlan(last: subject.last, shown: turn, passesOlderOver: passesOlderOver)
+                known[index] = try await run(plan).command
             }
             guard let earlier = known.compactMap({ $0?.turn }).min(), earlier < turn else { break }
             turn = earlier
@@ -80,6 +86,7 @@ public struct Verification {
         var first = try await run(plan)
         for _ in 0..<Self.patience where first.begin <= plan.last {
             var next = plan
+            next.passesOlderOver = first.passesOlderOver
             if telling { next.shown = first.command?.turn }
             let second = try await run(next)
             if Self.areComparable(first, second) { return (first, second) }
@@ -106,20 +113,22 @@ public struct Verification {
         var upper: Int
     }
 
-    private func search(_ gap: Gap) async throws -> Verdict.Finding {
+    private func search(_ gap: Gap, passingOlderOver passesOlderOver: Bool) async throws -> Verdict.Finding {
         var gap = gap
         while gap.upper - gap.lower > 1 {
-            let plan = VerificationPlan(last: gap.upper, digests: Self.stops(after: gap.lower, through: gap.upper))
+            let plan = VerificationPlan(
+                last: gap.upper, digests: Self.stops(after: gap.lower, through: gap.upper), passesOlderOver: passesOlderOver)
             // The turns in between may be trimmed by now. That the processes differ is known none the less.
             guard let (first, second) = try await both(plan),
                 let closer = Self.firstDifference(first, second, after: gap.lower)
             else { break }
             gap = closer
         }
-        let plan = VerificationPlan(last: gap.upper, state: gap.upper)
+        let plan = VerificationPlan(last: gap.upper, state: gap.upper, passesOlderOver: passesOlderOver)
         let states = [try await run(plan).state, try await run(plan).state].compactMap { $0 }
         guard gap.upper - gap.lower == 1 else { return .state(gap.upper, lastEqual: gap.lower, states: states, command: nil) }
-        let command = try await run(VerificationPlan(last: gap.upper, shown: gap.upper)).command
+        let shown = VerificationPlan(last: gap.upper, shown: gap.upper, passesOlderOver: passesOlderOver)
+        let command = try await run(shown).command
         return .state(gap.upper, lastEqual: gap.lower, states: states, command: command?.turn == gap.upper ? command : nil)
     }
 
@@ -182,6 +191,8 @@ public struct Verdict: Equatable, Sendable {
     public var accepted: [Int]
     /// Of how many messages the commands were compared with the recorded ones.
     public var replayed: ReplayCounts
+    /// Up to this turn nothing was replayed, since this build's `update` takes turns of older versions otherwise than theirs did; 0 if all was.
+    public var passedOver: Int
     /// Nil if everything agrees.
     public var finding: Finding?
 
@@ -206,5 +217,6 @@ public struct Verdict: Equatable, Sendable {
         unreadable = findings.filter { $0.problem != nil }
         accepted = first.accepted
         replayed = first.replayed
+        passedOver = first.passesOlderOver ? first.begin : 0
     }
 }

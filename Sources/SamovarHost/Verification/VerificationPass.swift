@@ -15,6 +15,8 @@ public struct VerificationPlan: Codable, Equatable, Sendable {
     public var shown: Int?
     /// Hand back the state after this turn.
     public var state: Int?
+    /// Begin with the oldest snapshot behind all turns of older versions.
+    public var passesOlderOver = false
 }
 
 /// What one process of a verification has found.
@@ -25,6 +27,9 @@ public struct VerificationReport: Codable, Equatable, Sendable {
     public var timeline: String
     /// The turn of the snapshot with which the replay of a trimmed journal begins; 0 for one from turn 1.
     public var begin = 0
+    /// That snapshot stands for turns of older versions, which this build's `update` takes otherwise than theirs did. No store computes them
+    /// again, either.
+    public var passesOlderOver = false
     /// As the plan asked for them, as far as they are behind that.
     public var digests: [Digest] = []
     /// Of each snapshot on the way.
@@ -108,33 +113,78 @@ private struct VerifyingReplay {
 
     func run() throws(StoreError) -> VerificationReport {
         var accepted = AcceptedDivergences(shown: plan.shown)
+        var begin = plan.passesOlderOver ? try snapshotBehindOlder() : nil
         while true {
             var report = VerificationReport(hashSeed: Self.hashSeed, timeline: "\(opened.timeline)")
+            var counts = ReplayCounts()
             do {
-                try attempt(accepted.terms, &report)
+                try attempt(accepted.terms, begin, &report, &counts)
             } catch {
                 guard let divergence = (error as? ReplayError)?.divergence else {
+                    if begin != nil, (error as? JournalError)?.code == .missing { throw trimmed }
                     throw StoreError(reading: error, in: opened.name)
                 }
                 if divergence.turn != plan.shown, try opened.isCovered(divergence, by: &accepted) { continue }
+                let agreed = counts.states - (divergence.subject == .state ? 1 : 0)
+                if divergence.turn != plan.shown, counts.uncompared > 0, agreed == 0, let next = try snapshotBehindOlder() {
+                    begin = next
+                    continue
+                }
                 report.command = try opened.report(on: divergence, make)
+            }
+            let differs = report.snapshots.contains { !$0.differences.isEmpty }
+            if differs, counts.uncompared > 0, counts.states == 0, let next = try snapshotBehindOlder() {
+                begin = next
+                continue
             }
             report.accepted = accepted.terms.accepted.keys.sorted()
             return report
         }
     }
 
+    private var trimmed: StoreError {
+        StoreError(.again, "the journal was trimmed meanwhile (`--retain`): verify again")
+    }
+
     /// The same in one process, and in no two but by chance.
     private static var hashSeed: Int { "samovar".hashValue }
 
-    private func attempt(_ terms: ReplayTerms, _ report: inout VerificationReport) throws {
+    /// The oldest snapshot with which nothing that an older version wrote is left to replay; nil if there is none.
+    ///
+    /// What differs has to do with older turns as long as no state of a store of this version has agreed.
+    private func snapshotBehindOlder() throws(StoreError) -> Int? {
+        let version = make().schema.version
+        var (last, isOlder) = (0, true)
+        do {
+            try opened.journal.read(from: opened.journal.first) { batch in
+                try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
+                    guard case .started(_, _, let schema, _) = record.event else { return }
+                    if isOlder, schema.version >= version { last = record.turn - 1 }
+                    isOlder = schema.version < version
+                }
+            }
+            guard !isOlder else { return nil }
+            return try opened.journal.snapshots().last { $0 >= max(last, 1) && $0 <= plan.last }
+        } catch let error as JournalError where error.code == .missing {
+            throw trimmed
+        } catch {
+            throw StoreError(reading: error, in: opened.name)
+        }
+    }
+
+    /// - Parameter begin: the snapshot with which it begins; nil for the first turn that is left.
+    private func attempt(
+        _ terms: ReplayTerms, _ begin: Int?, _ report: inout VerificationReport, _ counts: inout ReplayCounts
+    ) throws {
         let snapshots = plan.comparesSnapshots ? try opened.journal.snapshots() : []
         var stops = Set(plan.digests + snapshots + [plan.state ?? plan.last]).filter { $0 <= plan.last }.sorted()[...]
         var machine = make()
         machine.terms = terms
         // A trimmed journal begins at the oldest snapshot that leads into what is kept; there is nothing older to compare with.
         let first = opened.journal.first
-        if first > 1, let begin = try opened.journal.snapshots().last(where: { $0 + 1 >= first }) {
+        report.passesOlderOver = begin != nil
+        defer { counts = machine.replayed }
+        if let begin = try begin ?? (first > 1 ? opened.journal.snapshots().last { $0 + 1 >= first } : nil) {
             try machine.restore(snapshot: try opened.journal.snapshot(at: begin).bytes)
             let known = machine.head
             report.begin = known
