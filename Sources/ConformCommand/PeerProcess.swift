@@ -6,6 +6,8 @@ import ZeroMQ
 final class PeerProcess: Sendable {
     enum News: Sendable {
         case line(String)
+        /// Nothing more comes on standard output.
+        case outputClosed
         /// Its exit code, or the signal that ended it as a negative number.
         case ended(Int32)
     }
@@ -138,7 +140,10 @@ final class PeerProcess: Sendable {
     }
 
     private func read(_ output: Int32) {
-        defer { close(output) }
+        defer {
+            close(output)
+            post(.outputClosed)
+        }
         var buffer = [UInt8](repeating: 0, count: 65_536)
         var line: [UInt8] = []
         func endLine() {

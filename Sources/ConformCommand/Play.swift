@@ -14,9 +14,12 @@ struct Play: ~Copyable {
     private var poller: Poller
     private let start: ContinuousClock.Instant
     private var end: (code: Int32, at: ContinuousClock.Instant)?
+    private var isOutputClosed = false
 
     /// What the peer has sent last may still be under way when its process is gone.
     private static let lastWords = Duration.milliseconds(100)
+    /// So long what it has printed is read after its end, if another process still holds its output.
+    private static let lastLines = Duration.seconds(5)
     /// How often a full pipe is tried again.
     private static let retry = Duration.milliseconds(10)
 
@@ -64,10 +67,11 @@ struct Play: ~Copyable {
             for news in process.takeNews() {
                 switch news {
                 case .line(let text): machine.printed(try? JSONTranscoder.parse(text), now: now)  // Nil says that it is no JSON.
+                case .outputClosed: isOutputClosed = true
                 case .ended(let code): end = (code, .now)
                 }
             }
-            if let (code, time) = end, .now - time >= Self.lastWords {
+            if let (code, time) = end, .now - time >= (isOutputClosed ? Self.lastWords : Self.lastLines) {
                 end = nil
                 machine.exited(code, now: now)
             }
