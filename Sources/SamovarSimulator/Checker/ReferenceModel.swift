@@ -209,11 +209,10 @@ final class ReferenceModel {
         var payloads: [EffectID: [UInt8]] = [:]
         for source in begun where source.timer.kind == .source {
             let effect = source.armed.effect
-            payloads[source.id] = packed(effect)
-            run(
-                Order(
-                    root: 0, effect: effect, payload: packed(effect), begins: now, notBefore: now, opened: turn, inLine: turn),
-                source.id)
+            let order = Order(
+                root: 0, effect: effect, payload: packed(effect), begins: now, notBefore: now, opened: turn, inLine: turn)
+            payloads[source.id] = order.payload
+            run(order, source.id)
             count(.sourceBegan)
         }
         return payloads
