@@ -76,6 +76,26 @@ import Testing
         #expect(equal.end == .exited(78), "\(equal.errors)")
     }
 
+    @Test func `Another command of a newer version's own turn is found, whatever snapshots are left behind it`() async throws {
+        let scratch = try Scratch()
+        try await serve(1, in: scratch) {
+            let sent = try await send(1, 3, in: scratch)
+            #expect(sent.end == .exited(0))
+        }
+        try await serve(2, in: scratch) {
+            let ordered = try await run(2, "send", #"{"order":{"text":"tea"}}"#, in: scratch)
+            #expect(ordered.end == .exited(0))
+        }
+        // The oldest snapshot is behind that by then.
+        for _ in 0..<4 { try await serve(2, in: scratch) { _ = try await send(2, 1, in: scratch) } }
+        let same = try await run(2, "verify", in: scratch)
+        #expect(same.end == .exited(0) && !same.output.contains("otherwise than they did"), "\(same.output)\(same.errors)")
+        let changed = try Child(
+            Executable.path("VersionedProgram"), ["verify", "--data", scratch.folder("data")], in: scratch,
+            variables: ["VERSIONED_PROGRAM": "2", "VERSIONED_EFFECT": "1"])
+        #expect(try await changed.wait() == .exited(65), "\(changed.output)")
+    }
+
     @Test func `Verify by a newer version that has not started yet passes nothing over`() async throws {
         let scratch = try Scratch()
         for _ in 0..<2 {

@@ -150,10 +150,7 @@ struct JournalCommandTests {
     @Test func `A data folder whose journal was moved is that of its store, with the address`() async throws {
         let shop = try await Shop()
         _ = try await shop.run("journal", "init")
-        let alone = try Child(Executable.path("tickets"), ["up", "--data", shop.data], in: shop.scratch)
-        try await eventually("the store serves: \(alone.errors)") { alone.errors.contains("serving") }
-        alone.send(SIGINT)
-        try await alone.wait()
+        try await shop.serveAlone()
         #expect(try await shop.run("store").errors.contains("has a journal of its own: move it with `journal import --move`"))
         let away = try await shop.run("journal", "import", "--move", shop.data)
         #expect(away.end == .exited(0), "\(away.errors)")
@@ -169,10 +166,7 @@ struct JournalCommandTests {
     @Test func `A move that was cut short before its source was left is ended by the same command`() async throws {
         let shop = try await Shop()
         _ = try await shop.run("journal", "init")
-        let alone = try Child(Executable.path("tickets"), ["up", "--data", shop.data], in: shop.scratch)
-        try await eventually("the store serves: \(alone.errors)") { alone.errors.contains("serving") }
-        alone.send(SIGINT)
-        try await alone.wait()
+        try await shop.serveAlone()
         #expect(try await shop.run("journal", "import", "--move", shop.data).end == .exited(0))
         let timeline = try await shop.timeline()
         // As it is if the process ends between the installation and the archiving of what is left.

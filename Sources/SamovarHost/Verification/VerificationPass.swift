@@ -126,7 +126,10 @@ private struct VerifyingReplay {
                 }
                 if divergence.turn != plan.shown, try opened.isCovered(divergence, by: &accepted) { continue }
                 let agreed = counts.states - (divergence.subject == .state ? 1 : 0)
-                if divergence.turn != plan.shown, counts.uncompared > 0, agreed == 0, let next = try snapshotBehindOlder() {
+                let isState = divergence.subject == .state || report.snapshots.contains { !$0.differences.isEmpty }
+                if isState, divergence.turn != plan.shown, counts.uncompared > 0, agreed == 0,
+                    let next = try snapshotBehindOlder()
+                {
                     begin = next
                     continue
                 }
@@ -151,7 +154,7 @@ private struct VerifyingReplay {
 
     /// The oldest snapshot with which nothing that an older version wrote is left to replay; nil if there is none.
     ///
-    /// What differs has to do with older turns as long as no state of a store of this version has agreed.
+    /// What differs has to do with older turns if a state was the first to do so, and none of a store of this version has agreed before.
     private func snapshotBehindOlder() throws(StoreError) -> Int? {
         let version = make().schema.version
         var (last, isOlder) = (0, true)
