@@ -65,7 +65,9 @@ import Testing
     @Test func `Where no explorer can be started whoever asks is told why, and has an answer when one can`() async throws {
         let scratch = try Scratch()
         let (program, copy) = (scratch.folder("tally"), scratch.folder("copy"))
-        try FileManager.default.copyItem(atPath: Executable.tally, toPath: copy)
+        // A process copies: what this one had open for writing, a child that another test starts could hold a moment longer,
+        // and a program that is open for writing cannot be started.
+        #expect(try await Child("cp", [Executable.tally, copy], in: scratch).wait() == .exited(0))
         try FileManager.default.linkItem(atPath: copy, toPath: program)
         let page = try await ServedPage(program, in: scratch)
         _ = try await page.command("send", #"{"add":{"name":"pears"}}"#)
