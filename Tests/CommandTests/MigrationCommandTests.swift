@@ -76,6 +76,85 @@ import Testing
         #expect(equal.end == .exited(78), "\(equal.errors)")
     }
 
+    /// The past of a journal that version 1 began, and version 6 went on with.
+    private func migrated(in scratch: Scratch) async throws {
+        for _ in 0..<2 {
+            try await serve(1, in: scratch) {
+                for count in [3, 2] {
+                    let sent = try await send(1, count, in: scratch)
+                    #expect(sent.end == .exited(0))
+                }
+            }
+        }
+        try await serve(6, in: scratch) {
+            let sent = try await send(6, 1, in: scratch)
+            #expect(sent.end == .exited(0))
+            let ordered = try await run(6, "send", #"{"order":{"text":"tea"}}"#, in: scratch)
+            #expect(ordered.end == .exited(0))
+        }
+    }
+
+    @Test func `The past is the same whichever way one comes to a turn, over turns of an older version, too`() async throws {
+        let scratch = try Scratch()
+        try await migrated(in: scratch)
+        let why = try await run(6, "why", "state.total", "--all", "--format", "json", in: scratch)
+        #expect(
+            why.errors.components(separatedBy: "turns of an older version are shown as this one computes").count == 2,
+            "\(why.errors)")
+        let changes = try why.output.split(separator: "\n").map { line in
+            let change = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            return (turn: try #require(change["turn"] as? Int), total: try #require(change["after"] as? Int))
+        }
+        // 0, two changes and the snapshot of each start of version 1, and one change of version 6.
+        #expect(changes.map(\.total) == [0, 18, 30, 10, 28, 40, 20, 23], "\(changes)")
+        let newest = try await run(6, "replay", "--state", in: scratch)
+        #expect(newest.output == "{\"total\":23}\n")
+        var (total, next, turn) = (0, changes[...], 1)
+        while true {
+            let state = try await run(6, "replay", "--state", "--turn", "\(turn)", in: scratch)
+            guard state.end == .exited(0) else {
+                #expect(state.errors.contains("ends at turn \(turn - 1)"), "\(state.errors)")
+                break
+            }
+            if let change = next.first, change.turn == turn { (total, next) = (change.total, next.dropFirst()) }
+            #expect(state.output == "{\"total\":\(total)}\n", "turn \(turn)")
+            turn += 1
+        }
+        #expect(next.isEmpty)
+        let found = try await run(6, "bisect", "state.total == 23", "--format", "json", in: scratch)
+        #expect(found.output.hasPrefix("{\"turn\":\(changes[7].turn),"), "\(found.output)\(found.errors)")
+        let traced = try await run(6, "trace", in: scratch)
+        #expect(
+            traced.end == .exited(0) && traced.errors.hasSuffix("1 effect is still open, and no span yet\n"), "\(traced.errors)")
+        #expect(traced.errors.contains("turns of an older version are shown as this one computes"), "\(traced.errors)")
+        let capsule = try await run(
+            6, "capsule", "\(changes[1].turn)..\(changes[1].turn)", scratch.folder("T.swift"), "--fails", "state.total > 0",
+            in: scratch)
+        #expect(capsule.end == .exited(78), "\(capsule.errors)")
+        #expect(
+            capsule.errors.contains(
+                "turn \(changes[1].turn) was written by version 1 of Versioned, and a capsule has turns of version 6 alone: name later ones"
+            ),
+            "\(capsule.errors)")
+    }
+
+    @Test func `A state that follows from older turns that are taken otherwise now is not known, and which one is`() async throws {
+        let scratch = try Scratch()
+        try await migrated(in: scratch)
+        let folder = scratch.folder("data/snapshots")
+        let snapshots = try FileManager.default.contentsOfDirectory(atPath: folder).compactMap { Int($0) }.sorted()
+        for snapshot in snapshots.dropLast() { try FileManager.default.removeItem(atPath: "\(folder)/\(snapshot)") }
+        let last = try #require(snapshots.last)
+        let why = try await run(6, "why", "state.total", "--all", in: scratch)
+        #expect(why.end == .exited(78), "\(why.output)")
+        #expect(
+            why.errors.contains(
+                "is not known any more: it follows from turns of an older version, which this one takes otherwise; ")
+                && why.errors.contains("that of turn \(last) is the next one that is"), "\(why.errors)")
+        let diff = try await run(6, "diff", "\(last)", in: scratch)
+        #expect(diff.end == .exited(0), "\(diff.errors)")
+    }
+
     @Test func `Another command of a newer version's own turn is found, whatever snapshots are left behind it`() async throws {
         let scratch = try Scratch()
         try await serve(1, in: scratch) {

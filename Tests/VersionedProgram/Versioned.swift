@@ -5,7 +5,7 @@ import Samovar
 ///
 /// - Version 2 counts one by one what version 1 counted in pairs.
 /// - Version 3 has no migrations.
-/// - Version 6 is version 2, but counts everything three times.
+/// - Version 6 is version 2, but counts everything three times, and its orders name the total.
 /// - Version 4 has another name for the total, and its migrations do not say so. Those of version 5 do.
 enum Versioned: OpenProgram, Migrating {
     struct State: Portable {
@@ -88,7 +88,7 @@ enum Versioned: OpenProgram, Migrating {
         case .add(let count):
             state.total &+= version == 6 ? 3 * count : count
             return .none
-        case .order(let text): return .run(Effect(text: text))
+        case .order(let text): return .run(Effect(text: version == 6 ? "\(text) \(state.total)" : text))
         }
     }
 

@@ -18,6 +18,7 @@ final class RandomPast: FollowedPast {
     /// Turns that were applied.
     private(set) var applied: [Int] = []
     private(set) var turn = 0
+    var author: Int? { nil }
     private let snapshots: [Int]
 
     init(count: Int, snapshots: [Int] = [], _ random: inout SeededRandom) {

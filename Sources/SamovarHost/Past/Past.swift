@@ -11,6 +11,9 @@ public import SamovarWire
 ///
 /// It is read beside the store, too, and then ends with the turn that was the newest on disk when it was opened. Reading changes nothing, and
 /// holds one state and one batch of records, however long the journal is. Used by one thread.
+///
+/// Turns of an older version of the program are computed by this one, from each snapshot up to the next, for no more is known of what that version
+/// made of them. At the next snapshot the state begins anew, whichever way it was come to.
 public final class Past: PastReader {
     /// Of the journal.
     public let timeline: Timeline
@@ -27,6 +30,7 @@ public final class Past: PastReader {
     public var mark: (Int?) -> Void = { _ in }
     /// The turn that was asked for or told of last, to go on from after an accepted divergence.
     private var told = 0
+    private var hasWarned = false
 
     /// Opens the past of a journal and hands it to `body`, on a thread of its own.
     ///
@@ -70,6 +74,9 @@ public final class Past: PastReader {
 
     /// The turn as of which the state is; 0 before the first ``move(to:)``.
     public var turn: Int { machine?.turn ?? 0 }
+
+    /// The version of the program that wrote the record of ``turn``.
+    public var author: Int? { machine?.author }
 
     /// The state as of ``turn``, in MessagePack.
     public func state() throws -> [UInt8] { try moved().state() }
@@ -128,26 +135,35 @@ public final class Past: PastReader {
         var (told, newest, open) = (before, before, 0)
         try going {
             told = newest
-            var tracer = try opened.journal.recover(through: before) {
-                TraceMachine(makeEngine(opened.secret), terms: accepted.terms)
-            } restore: { (tracer: inout TraceMachine, snapshot) in
-                try opened.refusing(snapshot) { try tracer.restore(snapshot: snapshot.bytes) }
-            } replay: { (tracer: inout TraceMachine, batch) in
-                try tracer.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: before)
-            } note: {
-                logger.warning("\($0)")
-            }
-            defer { open = tracer.openCount }
-            try opened.journal.read(from: before + 1, through: turns.upperBound) { batch in
-                try tracer.replay(
-                    first: batch.first, last: batch.last, bytes: batch.bytes, through: turns.upperBound
-                ) { span, turn in
-                    newest = turn
-                    if turn > told { try tell(span) }
+            var tracer = try tracer(at: before)
+            while true {
+                let snapshot = crossing(from: tracer.turn, through: turns.upperBound, followsOlder: tracer.followsOlder)
+                let last = snapshot ?? turns.upperBound
+                try opened.journal.read(from: tracer.turn + 1, through: last) { batch in
+                    try tracer.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: last) { span, turn in
+                        newest = turn
+                        if turn > told { try tell(span) }
+                    }
                 }
+                warn(ofOlder: tracer.followsOlder)
+                guard let snapshot else { break }
+                if tracer.followsOlder { tracer = try self.tracer(at: snapshot) }
             }
+            open = tracer.openCount
         }
         return open
+    }
+
+    private func tracer(at turn: Int) throws -> TraceMachine {
+        try opened.journal.recover(through: turn) {
+            TraceMachine(makeEngine(opened.secret), terms: accepted.terms)
+        } restore: { (tracer: inout TraceMachine, snapshot) in
+            try opened.refusing(snapshot) { try tracer.restore(snapshot: snapshot.bytes) }
+        } replay: { (tracer: inout TraceMachine, batch) in
+            try tracer.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: turn)
+        } note: {
+            logger.warning("\($0)")
+        }
     }
 
     // MARK: Moving
@@ -167,17 +183,50 @@ public final class Past: PastReader {
             } catch let error as ReplayError {
                 guard let divergence = error.divergence else { throw opened.failure(error) }
                 guard try opened.isCovered(divergence, by: &accepted) else {
+                    if try followsOlder(divergence.turn) { throw unknown(divergence.turn) }
                     throw StoreError(divergence: try opened.report(on: divergence, storeMachine), isFickle: false)
                 }
                 machine = nil
-            } catch let error as JournalError {
+            } catch let error where error is JournalError || error is MissingBeginning || error is any UnmendableError {
                 throw opened.failure(error)
             }
         }
     }
 
+    /// Whether turns of an older version were computed on the way from the snapshot before a turn.
+    private func followsOlder(_ turn: Int) throws -> Bool {
+        let version = makeEngine(opened.secret).schema.version
+        var (begin, author): (Int, Int?) = (0, nil)
+        for snapshot in span.snapshots.reversed() where snapshot < turn && author == nil {
+            // What cannot be read was passed over on that way, too.
+            author = try? StoreSnapshot.content(of: opened.journal.snapshot(at: snapshot).bytes).author
+            begin = author == nil ? 0 : snapshot
+        }
+        var isFound = false
+        try records(of: begin + 1...turn) { record in
+            if case .started(_, _, let schema, _) = record.event { author = schema.version }
+            if let author, author < version { isFound = true }
+            return !isFound
+        }
+        return isFound
+    }
+
+    /// The error of a turn that does not follow from those of an older version, as this one takes them.
+    private func unknown(_ turn: Int) -> StoreError {
+        let next = span.snapshots.first { $0 >= turn }.map { "that of turn \($0) is the next one that is" } ?? "no later one is"
+        return StoreError(
+            .configuration,
+            "the state of turn \(turn) is not known any more: it follows from turns of an older version, which this one takes otherwise; "
+                + next)
+    }
+
     private func approach(_ turn: Int) throws {
         if let machine, span.goesOn(from: machine.turn, to: turn) { return try replay(through: turn) }
+        try recover(through: turn)
+    }
+
+    /// Makes the state the one as of a turn, from the newest snapshot before it.
+    private func recover(through turn: Int) throws {
         machine = nil
         machine = try opened.journal.recover(through: turn) {
             makeMachine()
@@ -188,6 +237,19 @@ public final class Past: PastReader {
         } note: {
             logger.warning("\($0)")
         }
+        if !span.snapshots.contains(turn) { warn(ofOlder: machine?.followsOlder ?? false) }
+    }
+
+    /// The next snapshot at which the state begins anew.
+    private func crossing(from turn: Int, through last: Int, followsOlder: Bool) -> Int? {
+        followsOlder ? span.snapshots.first { $0 > turn && $0 <= last } : nil
+    }
+
+    private func warn(ofOlder followsOlder: Bool) {
+        guard !hasWarned, followsOlder else { return }
+        hasWarned = true
+        logger.warning(
+            "turns of an older version are shown as this one computes them from the snapshot before: no more is known of them")
     }
 
     private func makeMachine() -> PastMachine {
@@ -197,11 +259,29 @@ public final class Past: PastReader {
     }
 
     private func replay(through last: Int, each: (Record) throws -> Void = { _ in }) throws {
+        while let snapshot = try crossing(from: turn, through: last, followsOlder: moved().followsOlder) {
+            var newest: Record?
+            try compute(through: snapshot) { record in
+                if record.turn < snapshot { try each(record) } else { newest = record }
+            }
+            let machine = try moved()
+            if machine.followsOlder {
+                let orders = machine.orders
+                try recover(through: snapshot)
+                self.machine?.orders = orders
+            }
+            if let newest { try each(newest) }
+        }
+        try compute(through: last, each: each)
+    }
+
+    private func compute(through last: Int, each: (Record) throws -> Void) throws {
         let machine = try moved()
         guard machine.turn < last else { return }
         try opened.journal.read(from: machine.turn + 1, through: last) { batch in
             try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes, through: last, each: each)
         }
+        warn(ofOlder: machine.followsOlder)
     }
 
     func storeMachine() -> StoreMachine { opened.machine(makeEngine(opened.secret)) }

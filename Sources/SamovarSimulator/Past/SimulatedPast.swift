@@ -22,6 +22,7 @@ final class SimulatedPast: PastReader {
     var firstRecord: Int { span.known.lowerBound == 1 ? max(journal.first, 1) : span.known.lowerBound + 1 }
 
     var turn: Int { machine?.turn ?? 0 }
+    var author: Int? { machine?.author }
     func state() throws -> [UInt8] { try moved().state() }
     func view() throws -> [UInt8] { try moved().view() }
     func keeps(invariant index: Int) throws -> Bool { try moved().keeps(invariant: index) }

@@ -60,7 +60,7 @@ extension PastReader {
         var found = try isTrue() ? turn : nil
         guard found == nil else { return found }
         try walk(through: last) { record in
-            guard record.mayChangeState, try isTrue() else { return true }
+            guard mayDiffer(after: record), try isTrue() else { return true }
             found = record.turn
             return false
         }
@@ -79,11 +79,14 @@ extension PastReader {
         return parts
     }
 
+    /// Whether the state after a record can be another than before: behind turns of an older version it begins anew at each snapshot.
+    package func mayDiffer(after record: Record) -> Bool { record.mayChangeState || span.snapshots.contains(record.turn) }
+
     /// Tells of each turn after the present one that changes the part.
     private func laterChanges(through end: Int, of part: () throws -> [UInt8]?, _ body: (PastChange) throws -> Void) throws {
         var former = try part()
         try walk(through: end) { record in
-            guard record.mayChangeState else { return true }
+            guard mayDiffer(after: record) else { return true }
             let part = try part()
             // Encoded states are canonical: equal bytes are equal values, and others are not.
             if part != former { try body(PastChange(record: record, before: former, after: part)) }

@@ -8,6 +8,9 @@ public protocol PastReader: AnyObject {
     /// The turn as of which the state is; 0 before the first ``move(to:)``.
     var turn: Int { get }
 
+    /// The version of the program that wrote the record of ``turn``; nil before the first ``move(to:)``.
+    var author: Int? { get }
+
     /// Makes the state the one as of a turn.
     ///
     /// - Throws: also for a turn that is not known.

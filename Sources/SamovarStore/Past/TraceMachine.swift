@@ -19,6 +19,10 @@ import SamovarWire
 /// one another.
 public struct TraceMachine {
     private var state: StoreState
+    private let version: Int
+    /// The version of the program that wrote the newest records; nil before it is known.
+    private var author: Int?
+    private var hasComputedOlder = false
     /// Open effects, as they were after the newest turn.
     private var open: [EffectID: OpenEffect] = [:]
     /// Those among them that were dead before.
@@ -30,11 +34,15 @@ public struct TraceMachine {
     public init(_ engine: any ProgramEngine, terms: ReplayTerms = ReplayTerms()) {
         // Of clients it tells nothing that depends on their windows.
         state = StoreState(engine: engine, window: 1)
+        version = engine.schema.version
         engine.terms = terms
     }
 
     /// The newest turn; 0 before the first.
     public var turn: Int { state.head }
+
+    /// See ``PastMachine/followsOlder``; before the first record it is not known who wrote it.
+    public var followsOlder: Bool { hasComputedOlder || author.map { $0 < version } ?? true }
 
     /// How many effects are open.
     public var openCount: Int { open.count }
@@ -44,6 +52,7 @@ public struct TraceMachine {
     /// - Throws: `MigrationError` for a version that this program cannot read; what reading throws: an older snapshot may do.
     public mutating func restore(snapshot: [UInt8]) throws {
         try state.restore(snapshot)
+        author = try StoreSnapshot.content(of: snapshot).author
         for effect in state.ledger.open.values where !effect.isSource {
             open[effect.id] = effect
             if effect.history.requeued != nil { requeued.insert(effect.id) }
@@ -65,6 +74,8 @@ public struct TraceMachine {
             guard record.turn > known, record.turn <= limit else { return }
             let dead = dead(droppedBy: record)
             try state.take(record, log: &log)
+            if case .started(_, _, let schema, _) = record.event { author = schema.version }
+            hasComputedOlder = followsOlder
             let ordered = noteOpened(by: record)
             if let span = span(of: record, ordered, dead) { try tell(span, record.turn) }
             try close(record) { try tell($0, record.turn) }

@@ -139,7 +139,7 @@ public enum StoreSnapshot {
     }
 
     /// The program's state, as the version of the program that is the author has encoded it.
-    static func content(of bytes: [UInt8]) throws -> (turn: Int, author: Int, state: [UInt8]) {
+    package static func content(of bytes: [UInt8]) throws -> (turn: Int, author: Int, state: [UInt8]) {
         var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
         _ = try StoreState.readFormat(&reader)
         let author = try reader.readCount()

@@ -21,7 +21,7 @@ package struct Breach: Sendable {
         try past.move(to: past.span.known.lowerBound)
         if let first = try past.record(of: past.turn) { try look(at: first) }
         try past.walk(through: past.span.known.upperBound) { record in
-            if record.mayChangeState { try look(at: record) }
+            if past.mayDiffer(after: record) { try look(at: record) }
             return !kept.isEmpty
         }
         return breaches

@@ -11,6 +11,7 @@ final class ListedPast: PastReader {
     let records: [Record]
     let span: PastSpan
     private(set) var turn = 0
+    var author: Int? { nil }
 
     init(_ random: inout some RandomNumberGenerator) throws {
         let count = Int.random(in: 1...40, using: &random)

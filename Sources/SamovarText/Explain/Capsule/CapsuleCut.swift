@@ -32,10 +32,12 @@ package enum CapsuleCut {
         } else {
             try past.move(to: 1)
             guard let start = try past.record(of: 1) else { throw CommandFailure(.badData, "turn 1 is not kept") }
+            try require(past, isOf: schema)
             content.note(start)
         }
         var size = content.state.count
         try past.walk(through: last) { record in
+            try require(past, isOf: schema)
             size += record.size
             guard content.items.count < CapsuleContent.maximumItems, size <= CapsuleContent.maximumBytes else {
                 throw CommandFailure(
@@ -47,6 +49,15 @@ package enum CapsuleCut {
             return true
         }
         return content
+    }
+
+    /// What is in a capsule is read by no migration.
+    private static func require(_ past: any PastReader, isOf schema: Schema) throws {
+        guard let author = past.author, author != schema.version else { return }
+        throw CommandFailure(
+            .configuration,
+            "turn \(past.turn) was written by version \(author) of \(schema.name), and a capsule has turns of version \(schema.version) alone: name later ones"
+        )
     }
 
     /// A chain is never torn: in the middle of it, follow-ups wait that are in no state.
