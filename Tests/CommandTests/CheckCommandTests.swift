@@ -74,6 +74,7 @@ import Testing
             #expect(check.output.contains("\n  program    Versioned version 1, read as Versioned version 5\n"))
             #expect(check.output.contains("\n  replayed   0 turns\n  effects    1 open, 0 dead\n"), "\(check.output)")
             #expect(check.output.hasSuffix("\n  sessions   0\n"), "\(check.output)")
+            #expect(check.errors.hasPrefix("note: this holds for a store that is stopped in order; "), "\(check.errors)")
         }
         #expect(try await run(5, "check").end == .exited(0))
         let up = try start(5, ["up", "--workers", "0"])

@@ -51,12 +51,16 @@ struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
             configuration.journal = copy
             return try await self.check(configuration, wait: .seconds(5))
         }
-        guard check.hasReadState || check.author == "\(App.Program.schema)" else {
+        guard check.author != "\(App.Program.schema)" else { return check }
+        guard check.hasReadState else {
             throw CommandFailure(
                 .tryLater,
                 "the running store has made no snapshot, so the state of \(check.author) could not be read: stop the store, and check again"
             )
         }
+        printError(
+            "note: this holds for a store that is stopped in order; after a crash, this build computes the turns since its last snapshot"
+        )
         return check
     }
 
