@@ -217,7 +217,7 @@ struct EffectScheduler {
         offer(effect.id, in: turns.state.ledger, now: now)
     }
 
-    /// An effect failed for good: the program may make a message of it, else it stays dead for an operator.
+    /// An effect failed for good: the program may make a message of it, else it stays dead for an operator. A limit that it has set is not logged when met.
     /// - Parameter lease: that of the attempt which has said so, or ran out of time.
     private mutating func fail(
         _ effect: OpenEffect, _ failure: Failure, of lease: Lease? = nil, now: Timestamp, _ turns: inout Turns, _ out: inout Outlet
@@ -225,7 +225,7 @@ struct EffectScheduler {
         dispatcher.forgetLosses(of: effect.id)
         let call = ProgramCall.failure(effect.id)
         guard turns.mayTake(call) else { return turns.postpone(failure, of: effect.id, under: lease) }
-        out.note(.error, "effect \(effect.id) in queue \(effect.queue) \(failure)")
+        if failure.reason != .crowded { out.note(.error, "effect \(effect.id) in queue \(effect.queue) \(failure)") }
         dispatcher.meters.closed(effect.queue, .failed)
         let staysDead = effect.retry.keepsDead
         let dead = Record.Event.dead(effect.id, failure)

@@ -101,7 +101,7 @@ struct Access {
         }
         guard key.isValid(now: now) else { return PeerError(.keyRefused, "the key \(key.name) has expired") }
         guard key.roles.isDisjoint(with: roles()) else { return nil }
-        return PeerError(.forbidden, "\(what()) is not for the key \(key.name), which is for a \(key.rolesText)")
+        return PeerError(.forbidden, "\(what()) is not for the key \(key.name), which is for \(key.rolesText)")
     }
 
     /// What was refused later, for a reason that only the frame's content shows.
@@ -186,5 +186,5 @@ extension FrameKind {
 }
 
 extension Key {
-    fileprivate var rolesText: String { roles.map(\.rawValue).sorted().joined(separator: " and ") }
+    fileprivate var rolesText: String { roles.map { "\($0.rawValue)s" }.sorted().joined(separator: " and ") }
 }

@@ -101,6 +101,7 @@ import Testing
                 "c found too many others with its label after 0 attempts: 2 effects “label” are open, which is its limit"
             ])
         #expect(rig.durable.ledger.open.count == 2)
+        #expect(!rig.notes.contains { $0.text.contains("too many others") }, "the program has set the limit, and hears of it")
     }
 
     @Test func `All that are beyond the limit fail, though one round has not the turns for them`() throws {
