@@ -78,7 +78,7 @@ extension ProgramEngine {
     public func keeps(invariant index: Int) -> Bool { true }
 }
 
-/// A seed that the program cannot read or refuses.
+/// A seed that the program cannot read or refuses, or a start whose number is used.
 public struct SeedError: Error, Equatable, Sendable, CustomStringConvertible {
     public let text: String
     public var description: String { text }

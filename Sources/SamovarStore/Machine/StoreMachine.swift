@@ -238,12 +238,15 @@ public struct StoreMachine: ~Copyable {
     ///   - seed: for a new timeline; an old one has its own.
     ///   - divergences: commands that the replay came across and an operator has accepted, to be written down.
     ///   - number: of this start, where the journal gives it: its epoch. Nil for the next one.
-    /// - Throws: `SeedError`, `GroupLimit`, `TrapError`, `StartNumberError`: nothing was created.
+    /// - Throws: `SeedError`, `GroupLimit`, `TrapError`: nothing was created.
     public mutating func start(
         seed: [UInt8], now: Timestamp, accepting divergences: [Divergence] = [], number given: Int? = nil
     ) throws {
         precondition(phase == .recovering, "a store starts once")
-        if let given, given <= starts { throw StartNumberError(number: given, newest: starts) }
+        // Leases of jobs and signs of life are told apart by the number, so a store never serves with one twice.
+        if let given, given <= starts {
+            throw SeedError(text: "this start would be number \(given), and number \(starts) is in the journal")
+        }
         try turns.admit()
         clock = StoreClock(startingAt: now, newest: turns.state.time)
         let now = clock.started
