@@ -9,7 +9,7 @@ import SamovarWire
 /// | an open effect | `offer` | later |
 /// |---|---|---|
 /// | a worker of before the restart may run it | held | `release` offers it |
-/// | one too many with its label | over the limit | `popOverLimit`: it fails |
+/// | one too many with its label | over the limit | `failOverLimit`: it fails |
 /// | behind another with its label, or its label is paused | – | the ledger names it when it is its turn |
 /// | any other | waits in the `Dispatcher` | is handed out, or overdue |
 struct EffectScheduler {
@@ -25,7 +25,9 @@ struct EffectScheduler {
     /// When the service began.
     private var started = Timestamp(microseconds: 0)
     /// Effects that fail without an attempt, since too many with their label are open.
-    private var overLimit: Deque<EffectID> = []
+    private(set) var overLimit: Deque<EffectID> = []
+    /// Failures for good of suspects, each of which has to be alone. With the lease of the attempt which has said so, or ran out of time.
+    private(set) var postponed: Deque<(effect: EffectID, failure: Failure, lease: Lease?)> = []
     private(set) var deadlines = TimedQueue<Deadline>()
     /// Workers that were silent for too long, and are still to be taken for dead.
     private var silent: Deque<WorkerID> = []
@@ -224,7 +226,7 @@ struct EffectScheduler {
     ) throws(StopReason) {
         dispatcher.forgetLosses(of: effect.id)
         let call = ProgramCall.failure(effect.id)
-        guard turns.mayTake(call) else { return turns.postpone(failure, of: effect.id, under: lease) }
+        guard turns.mayTake(call) else { return postponed.append((effect.id, failure, lease)) }
         if failure.reason != .crowded { out.note(.error, "effect \(effect.id) in queue \(effect.queue) \(failure)") }
         dispatcher.meters.closed(effect.queue, .failed)
         let staysDead = effect.retry.keepsDead
@@ -254,16 +256,14 @@ struct EffectScheduler {
     }
 
     /// The failure of a suspect, for which everything else has made way. Meanwhile another worker may have come with an answer.
-    mutating func take(
-        _ failed: Quarantine.Postponed, now: Timestamp, _ turns: inout Turns, _ out: inout Outlet
-    ) throws(StopReason) {
-        guard let effect = turns.state.ledger.open[failed.effect], dispatcher.assignment(of: failed.effect) == nil else { return }
+    mutating func failPostponed(now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) throws(StopReason) {
+        guard let failed = postponed.popFirst(), let effect = turns.state.ledger.open[failed.effect],
+            dispatcher.assignment(of: effect.id) == nil
+        else { return }
         // It may wait again meanwhile.
         withdraw(effect.id)
         try fail(effect, failed.failure, of: failed.lease, now: now, &turns, &out)
     }
-
-    var hasOverLimit: Bool { !overLimit.isEmpty }
 
     /// Fails one of those that have no attempt, since too many with their label are open; it may be closed by now.
     mutating func failOverLimit(now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) throws(StopReason) {

@@ -63,13 +63,12 @@ extension StoreMachine {
         for kind in 0..<4 {
             switch (first + kind) % 4 {
             case 0:
-                guard scheduler.hasOverLimit else { continue }
+                guard !scheduler.overLimit.isEmpty else { continue }
                 try scheduler.failOverLimit(now: now, &turns, &out)
             case 1:
-                guard let failed = turns.quarantine.firstPostponed else { continue }
+                guard let failed = scheduler.postponed.first else { continue }
                 guard turns.mayTake(.failure(failed.effect)) else { return .notYet }
-                turns.removeFirstPostponed()
-                try scheduler.take(failed, now: now, &turns, &out)
+                try scheduler.failPostponed(now: now, &turns, &out)
             case 2:
                 guard let firing = firings.next(turns.state.subscriptions, timersMayFire: timersMayFire, now: now) else { continue }
                 guard turns.mayTake(.firing(firing.id)) else { return .notYet }

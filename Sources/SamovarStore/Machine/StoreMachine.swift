@@ -99,9 +99,8 @@ public struct StoreMachine: ~Copyable {
     /// Whether `advance` has more to do without any further event.
     public var hasWork: Bool {
         !phase.isStopped && turns.canTake
-            && (!workers.answers.isEmpty || scheduler.isOverdue || scheduler.hasOverLimit
-                || turns.quarantine.firstPostponed != nil || !firings.isEmpty
-                || (phase == .serving && clients.inbox.count > 0))
+            && (!workers.answers.isEmpty || scheduler.isOverdue || !scheduler.overLimit.isEmpty || !scheduler.postponed.isEmpty
+                || !firings.isEmpty || (phase == .serving && clients.inbox.count > 0))
     }
 
     /// The next time at which `advance` must be called, whatever happens.

@@ -1,4 +1,3 @@
-import DequeModule
 import SamovarCore
 
 /// Items that end the store: how they are told apart, taken alone, and given up.
@@ -14,14 +13,6 @@ import SamovarCore
 /// | `verdict`, `giveUp` | nil | nil | why; it is forgotten |
 /// | `end` | – | forgotten, and its batch ends; of views and states only the kills are forgiven | – |
 struct Quarantine: ~Copyable {
-    /// A failure for good of which `failed` was not told yet: its effect is suspected, and has to be alone.
-    struct Postponed: Equatable {
-        let effect: EffectID
-        let failure: Failure
-        /// That of the attempt which has said so, or ran out of time.
-        let lease: Lease?
-    }
-
     private let marker: TrapMarker
     /// How the process before this one ended, if it was in a call.
     private let death: Suspicion.Death?
@@ -30,7 +21,6 @@ struct Quarantine: ~Copyable {
     private(set) var suspects: Suspects
     /// The open batch has to be on disk before another item is taken: a suspect stays alone.
     private(set) var isIsolating = false
-    private var postponed: Deque<Postponed> = []
 
     /// - Parameter marker: a page that outlives the process, with what the one before has left in it.
     init(_ marker: TrapMarker, timeline: Timeline, build: String, settings: StoreSettings) {
@@ -168,19 +158,6 @@ struct Quarantine: ~Copyable {
             notes.append(Note(.error, "no snapshot is made beside the service any more, and nothing is trimmed: \(why)"))
         }
         return notes
-    }
-
-    // MARK: Failures of suspects
-
-    var firstPostponed: Postponed? { postponed.first }
-
-    /// The failure of a suspected effect waits until it can be alone.
-    mutating func postpone(_ failure: Failure, of effect: EffectID, under lease: Lease?) {
-        postponed.append(Postponed(effect: effect, failure: failure, lease: lease))
-    }
-
-    mutating func removeFirstPostponed() {
-        postponed.removeFirst()
     }
 }
 

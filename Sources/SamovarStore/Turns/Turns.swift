@@ -368,13 +368,6 @@ struct Turns: ~Copyable {
 
     // MARK: Suspects
 
-    /// The failure of a suspected effect waits until it can be alone.
-    mutating func postpone(_ failure: Failure, of effect: EffectID, under lease: Lease?) {
-        quarantine.postpone(failure, of: effect, under: lease)
-    }
-
-    mutating func removeFirstPostponed() { quarantine.removeFirstPostponed() }
-
     /// Another thread is done with a call, or it was made with another state.
     mutating func returned(_ call: ProgramCall) { quarantine.returned(call) }
 

@@ -55,13 +55,42 @@ import Testing
         _ = order(1, RunOptions(id: "a", policy: .serial(limit: 1)))
         let crowded = order(2, RunOptions(id: "a", policy: .serial(limit: 1)))
         var scheduler = EffectScheduler(StoreSettings(), start: 1)
-        #expect(!scheduler.hasOverLimit)
+        #expect(scheduler.overLimit.isEmpty)
         scheduler.offer(crowded.id, in: ledger, now: at(0))
-        #expect(scheduler.hasOverLimit && scheduler.dispatcher.waits(crowded.id) == nil)
+        #expect(scheduler.overLimit.first == crowded.id && scheduler.dispatcher.waits(crowded.id) == nil)
         var bench = try PartBench()
         let head = bench.turns.head
         try scheduler.failOverLimit(now: at(0), &bench.turns, &bench.out)
-        #expect(!scheduler.hasOverLimit && bench.turns.head == head, "of the bench it is not open")
+        #expect(scheduler.overLimit.isEmpty && bench.turns.head == head, "of the bench it is not open")
+    }
+
+    @Test func `Failures of suspects wait in their order until each can be alone`() throws {
+        let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
+        defer { page.deallocate() }
+        page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
+        let effects = [EffectID(turn: 2, ordinal: 1), EffectID(turn: 2, ordinal: 0)]
+        let before = TrapMarker(page)
+        _ = before.take(timeline: home, build: KeyedHash.of(Array("test".utf8)))
+        before.write(effects.map { Suspicion.Suspect(call: .failure($0), kills: 1) })
+        var bench = try PartBench(marker: TrapMarker(page))
+        try bench.order(job("a"), job("b"))
+        let (head, lease) = (bench.turns.head, Lease(start: 1, counter: 7))
+        for effect in effects {
+            try bench.scheduler.attemptFailed(
+                effect, .threw, "no luck", lease: lease, isPermanent: true, now: at(0), &bench.turns, &bench.out)
+        }
+        let (postponed, newHead) = (bench.scheduler.postponed, bench.turns.head)
+        #expect(postponed.map { $0.effect } == effects && newHead == head, "the order is not on disk")
+        let failure = Failure(reason: .threw, text: "no luck", attempts: 1)
+        #expect(postponed.allSatisfy { $0.failure == failure && $0.lease == lease })
+        for effect in effects {
+            bench.commit()
+            try bench.scheduler.failPostponed(now: at(0), &bench.turns, &bench.out)
+            let isOpen = effects.map { bench.turns.state.ledger.open[$0] != nil }
+            #expect(isOpen == [false, effect == effects[0]])
+        }
+        let isEmpty = bench.scheduler.postponed.isEmpty
+        #expect(isEmpty)
     }
 
     @Test mutating func `What was closed is not offered`() {

@@ -11,8 +11,10 @@ struct PartBench: ~Copyable {
     var scheduler: EffectScheduler
     private var sequence = 0
 
-    init(_ settings: StoreSettings = StoreSettings(), observers: [TurnObserver<Shop>] = []) throws {
-        let quarantine = Quarantine(TrapMarker(), timeline: home, build: "test", settings: settings)
+    init(
+        _ settings: StoreSettings = StoreSettings(), observers: [TurnObserver<Shop>] = [], marker: TrapMarker = TrapMarker()
+    ) throws {
+        let quarantine = Quarantine(marker, timeline: home, build: "test", settings: settings)
         turns = Turns(settings, TypedEngine(Shop.self, secret: workshopSecret, observers: observers), quarantine)
         out = Outlet(StoreIdentity(timeline: home, secret: workshopSecret, build: "test", durability: "none", isFenced: false))
         scheduler = EffectScheduler(settings, start: 1)

@@ -140,17 +140,4 @@ import Testing
         page.die(in: .replay(turn: 5))
         #expect(page.start().report() == [], "a replay is told of where it is refused")
     }
-
-    @Test func `Failures of suspects wait in their order`() {
-        var quarantine = Page().start()
-        let failure = Failure(reason: .threw, text: "no luck", attempts: 1)
-        let lease = Lease(start: 1, counter: 7)
-        for turn in 1...2 { quarantine.postpone(failure, of: EffectID(turn: turn, ordinal: 0), under: lease) }
-        let first = Quarantine.Postponed(effect: EffectID(turn: 1, ordinal: 0), failure: failure, lease: lease)
-        #expect(quarantine.firstPostponed == first)
-        quarantine.removeFirstPostponed()
-        #expect(quarantine.firstPostponed?.effect.turn == 2)
-        quarantine.removeFirstPostponed()
-        #expect(quarantine.firstPostponed == nil)
-    }
 }
