@@ -42,4 +42,6 @@ public enum EngineResult: Equatable, Sendable {
     case unreadable(String)
     /// Nothing was applied, because the program makes no message of this failure.
     case unhandled
+    /// The engine was not asked: the input is given up, for what the store knows of it.
+    case givenUp(String)
 }

@@ -14,20 +14,6 @@ import SamovarWire
 /// | committing | the same | the same | – | at rest |
 /// | a suspect is alone in the open batch | no | – | committing | at rest |
 struct Turns: ~Copyable {
-    /// What became of an item.
-    enum Taken {
-        /// It is in the open batch. With so many turns, those of its follow-ups included.
-        case applied(turns: Int)
-        /// An input was refused, in a turn of its own.
-        case refused(Outcome.Verdict)
-        /// The program makes no message of a failure; nothing was written.
-        case unhandled
-        /// It was given up, by a record; with the reason.
-        case givenUp(String)
-        /// It is no message of this program; nothing was written.
-        case unreadable(String)
-    }
-
     /// What happened since the start, for `status`.
     struct Counts {
         /// Inputs.
@@ -179,7 +165,7 @@ struct Turns: ~Copyable {
     mutating func take(
         _ call: ProgramCall, _ input: borrowing EngineInput, _ origin: Origin, sender: Sender? = nil, root: Int?,
         after record: Record.Event? = nil, of attempt: Origin? = nil, now: Timestamp, _ out: inout Outlet
-    ) throws(StopReason) -> Taken {
+    ) throws(StopReason) -> EngineResult {
         if let why = giveUp(call, origin, sender: sender, root: root, now: now, &out) { return .givenUp(why) }
         begin(call)
         if let record {
@@ -205,12 +191,7 @@ struct Turns: ~Copyable {
             state.time = now
             counts.kinds.count(call, turns: turns)
         }
-        return switch result {
-        case .applied: .applied(turns: turns)
-        case .refused(let verdict): .refused(verdict)
-        case .unreadable(let why): .unreadable(why)
-        case .unhandled: .unhandled
-        }
+        return result
     }
 
     /// Takes an input of a client.

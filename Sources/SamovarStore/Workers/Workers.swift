@@ -337,9 +337,10 @@ struct Workers {
     ) throws(StopReason) {
         let (id, lease) = (row.effect, row.lease)
         let origin = Origin.effect(id, lease: lease, index: 0)
+        let before = turns.head
         switch try turns.take(.answer(id), input, origin, root: root, now: now, &out) {
-        case .applied(let number):
-            applied += number
+        case .applied:
+            applied += turns.head - before
             scheduler.close(id, answered: lease, meter: meter)
             scheduler.enterOrders(now: now, &turns)
         case .givenUp: scheduler.giveUp(id, in: turns.state.ledger)
@@ -385,9 +386,10 @@ struct Workers {
         let origin = Origin.effect(id, lease: lease, index: index)
         let input = EngineInput.message(
             EngineMessage(bytes: message[...], origin: origin, role: .streamed, checkpoint: checkpoint, root: effect.root))
+        let before = turns.head
         switch try turns.take(.answer(id), input, origin, root: effect.root, now: now, &out) {
-        case .applied(let number):
-            applied += number
+        case .applied:
+            applied += turns.head - before
             scheduler.enterOrders(now: now, &turns)
         case .givenUp: scheduler.giveUp(id, in: turns.state.ledger)
         case .refused, .unhandled: break
