@@ -1,6 +1,7 @@
 import Foundation
 import Journal
 import JournalChain
+import SamovarCore
 import SamovarStore
 import Synchronization
 
@@ -22,11 +23,15 @@ final class HistoryThread: Sendable {
     private let stopping = Atomic<Bool>(false)
     private let ended = DispatchSemaphore(value: 0)
     private let journal: any StoredJournal
-    private let report: @Sendable (HistoryAnswer) -> Void
+    private let schema: Schema
+    private let secret: Secret
+    private let report: @Sendable (HistoryReply.Content) -> Void
 
     /// - Parameter report: gets one answer for each question, in their order.
-    init(_ journal: any StoredJournal, report: @escaping @Sendable (HistoryAnswer) -> Void) {
-        self.journal = journal
+    init(
+        _ journal: any StoredJournal, schema: Schema, secret: Secret, report: @escaping @Sendable (HistoryReply.Content) -> Void
+    ) {
+        (self.journal, self.schema, self.secret) = (journal, schema, secret)
         self.report = report
     }
 
@@ -60,13 +65,13 @@ final class HistoryThread: Sendable {
         ended.signal()
     }
 
-    private func answer(_ question: Question) -> HistoryAnswer {
+    private func answer(_ question: Question) -> HistoryReply.Content {
         do {
-            guard let turn = question.after else { return .beginning(try beginning()) }
-            guard turn + 1 >= journal.first else { return .trimmed }
+            guard let turn = question.after else { return .beginning(try beginning(), schema: schema, secret: secret) }
+            guard turn + 1 >= journal.first else { return .anew(.trimmed) }
             return .batches(try batches(after: turn, through: question.through))
         } catch let error as JournalError where error.code == .missing {
-            return .trimmed
+            return .anew(.trimmed)
         } catch {
             return .damaged("\(error)")
         }

@@ -16,7 +16,7 @@ final class StoreLoop: Sendable {
         case journal(JournalWriter.Event)
         case journalEnded
         case maintenance(MaintenanceThread.Event)
-        case history(HistoryAnswer)
+        case history(HistoryReply.Content)
         case drain(within: Duration)
         case workerDied(WorkerID, String)
         case readKeys
@@ -140,7 +140,9 @@ final class StoreLoop: Sendable {
         } report: { [mailbox] in
             mailbox.post(.maintenance($0))
         }
-        let history = HistoryThread(opened.journal) { [mailbox] in mailbox.post(.history($0)) }
+        let history = HistoryThread(opened.journal, schema: machine.schema, secret: opened.secret) { [mailbox] in
+            mailbox.post(.history($0))
+        }
         let threads = Threads(journal: journal, maintenance: maintenance, history: history)
         logger.info(
             "serving",

@@ -84,22 +84,12 @@ public struct HistoryBeginning: Equatable, Sendable {
     }
 }
 
-/// What the host of a store has found on disk.
-public enum HistoryAnswer: Equatable, Sendable {
-    case beginning(HistoryBeginning)
-    /// At least one, if there is one.
-    case batches([HistoryBatch])
-    /// What follows that turn is not kept any more.
-    case trimmed
-    /// What follows is not what was written, or cannot be read.
-    case damaged(String)
-}
-
 /// What a store says of its journal.
 public struct HistoryReply: Equatable, Sendable {
     public enum Content: Equatable, Sendable {
         /// Begin here, with the program and the secret of the timeline.
         case beginning(HistoryBeginning, schema: Schema, secret: Secret)
+        /// At least one, if there is one.
         case batches([HistoryBatch])
         /// What the asker has leads nowhere: begin anew.
         case anew(Reason)

@@ -104,14 +104,9 @@ extension StoreMachine {
     }
 
     /// The host has read what was asked for.
-    public mutating func historyRead(_ answer: HistoryAnswer) {
+    public mutating func historyRead(_ answer: HistoryReply.Content) {
         guard isRunning, let (id, route) = followers.answered() else { return }
-        switch answer {
-        case .beginning(let beginning): tell(.beginning(beginning, schema: schema, secret: out.identity.secret), id, route)
-        case .batches(let batches): tell(.batches(batches), id, route)
-        case .trimmed: tell(.anew(.trimmed), id, route)
-        case .damaged(let why): tell(.damaged(why), id, route)
-        }
+        tell(answer, id, route)
     }
 
     /// It tells of nothing but turns on disk, and so need not wait behind what tells of later ones.

@@ -120,7 +120,7 @@ import Testing
         let rig = try Self.rig()
         #expect(Self.ask(.nil, rig).isEmpty && rig.follows.count == 1 && rig.follows.first?.after == nil)
         let beginning = HistoryBeginning(journal: UniqueID(high: 7, low: 8), first: 3, snapshots: [9, 2])
-        rig.machine.historyRead(.beginning(beginning))
+        rig.machine.historyRead(.beginning(beginning, schema: shop, secret: workshopSecret))
         rig.round()
         let answer = try #require(Self.replies(rig.take(admin)).first.flatMap { HistoryReply($0.value) })
         #expect(answer.content == .beginning(beginning, schema: shop, secret: workshopSecret))
@@ -135,7 +135,7 @@ import Testing
         let batch = HistoryBatch(first: 1, last: 1, bytes: [1])
         rig.machine.historyRead(.batches([batch]))
         rig.machine.historyRead(.damaged("batch 2"))
-        rig.machine.historyRead(.trimmed)
+        rig.machine.historyRead(.anew(.trimmed))
         rig.round()
         #expect(Self.replies(rig.take(Self.other)).map { HistoryReply($0.value)?.content } == [.batches([batch])])
         #expect(Self.replies(rig.take(admin)).map { HistoryReply($0.value)?.content } == [.damaged("batch 2")])
@@ -145,7 +145,7 @@ import Testing
         let rig = try Self.rig()
         for _ in 0..<8 { #expect(Self.ask(.nil, rig).isEmpty) }
         #expect(Self.ask(.nil, rig).map(\.refusal) == ["8 questions about the journal wait for their answer: ask again"])
-        rig.machine.historyRead(.trimmed)
+        rig.machine.historyRead(.anew(.trimmed))
         #expect(Self.ask(.nil, rig).map(\.refusal) == [nil] && rig.follows.count == 9)
     }
 
@@ -167,7 +167,7 @@ import Testing
         #expect(reason(Self.ask(Self.question(99), rig)) == .anew(.ahead))
         #expect(rig.ask("status")?.value["follower"] == .nil, "neither follows this journal")
         _ = Self.ask(Self.question(0), rig)
-        rig.machine.historyRead(.trimmed)
+        rig.machine.historyRead(.anew(.trimmed))
         rig.round()
         #expect(reason(Self.replies(rig.take(admin))) == .anew(.trimmed))
     }
