@@ -1,6 +1,7 @@
 import Foundation
 import MessagePack
 import SamovarHost
+import SamovarStore
 import SamovarText
 import SamovarWire
 

@@ -1,5 +1,5 @@
 import SamovarCore
-import SamovarStore
+public import SamovarStore
 public import SamovarWire
 
 /// A command that a replay has computed again, beside all that the journal knows of the recorded one; or the same of a state.
@@ -22,7 +22,7 @@ public struct DivergenceReport: Codable, Equatable, Sendable {
     /// The build that the recorded command comes from; empty if it is not known.
     public var recordedBuild: String
     /// The recorded ones, in full.
-    public var recordedFollowUps: [FollowUp]
+    public var recordedFollowUps: [TurnTraces.FollowUp]
     /// The recorded ones, as far as they are known.
     public var recordedEffects: [EffectTrace]
     /// The hash of what this process orders.
@@ -45,14 +45,6 @@ public struct DivergenceReport: Codable, Equatable, Sendable {
         public var value: [UInt8]
         /// How an effect is to be run, or what is cancelled, in words.
         public var options: String
-    }
-
-    /// A recorded follow-up.
-    public struct FollowUp: Codable, Equatable, Sendable {
-        /// Its own turn.
-        public var turn: Int
-        /// In MessagePack.
-        public var message: [UInt8]
     }
 
     /// What the journal knows of a recorded effect.
@@ -79,7 +71,7 @@ public struct DivergenceReport: Codable, Equatable, Sendable {
         recordedHash = divergence.recorded.map(hexadecimal)
         recordedNothing = divergence.recorded == 0
         recordedBuild = traces.build
-        recordedFollowUps = traces.followUps.prefix(Self.orderLimit).map { FollowUp(turn: $0.turn, message: $0.message) }
+        recordedFollowUps = Array(traces.followUps.prefix(Self.orderLimit))
         let values = Dictionary(kept.map { ($0.id.ordinal, $0.payload) }, uniquingKeysWith: { first, _ in first })
         recordedEffects = Set(values.keys).union(traces.effects.keys).sorted().prefix(Self.orderLimit).map { ordinal in
             EffectTrace(

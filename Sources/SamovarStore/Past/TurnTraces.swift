@@ -14,7 +14,8 @@ public struct TurnTraces: Equatable, Sendable {
     /// The newest trace of each effect, by ordinal.
     public private(set) var effects: [Int: Trace] = [:]
 
-    public struct FollowUp: Equatable, Sendable {
+    public struct FollowUp: Codable, Equatable, Sendable {
+        /// Its own.
         public let turn: Int
         /// In MessagePack.
         public let message: [UInt8]
