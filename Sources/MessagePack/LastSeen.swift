@@ -23,6 +23,5 @@ struct LastSeen: ~Copyable {
         return false
     }
 
-    /// Forgets what was seen last.
     mutating func forget() { count = -1 }
 }

@@ -48,7 +48,6 @@ package struct ShortReader: ~Copyable {
         Int(exactly: readUInt64()) ?? giveUp()
     }
 
-    /// Reads this integer.
     @inlinable @inline(__always)
     package mutating func read(expected number: UInt64) {
         if readUInt64() != number { hasGivenUp = true }

@@ -33,13 +33,11 @@ package struct ShortWriter: ~Copyable {
         if value < 0x80 { append(UInt8(truncatingIfNeeded: value)) } else { write(long: value) }
     }
 
-    /// Writes true or false.
     @inlinable @inline(__always)
     package mutating func write(_ value: Bool) {
         append(value ? 0xc3 : 0xc2)
     }
 
-    /// Writes nil.
     @inlinable @inline(__always)
     package mutating func writeNil() {
         append(0xc0)

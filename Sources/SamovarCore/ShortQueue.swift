@@ -6,15 +6,12 @@ package struct ShortQueue<Element> {
     /// Of `rest`, how many have been taken.
     @usableFromInline var taken = 0
 
-    /// An empty queue.
     @inlinable
     package init() {}
 
-    /// Whether nothing waits.
     @inlinable
     package var isEmpty: Bool { first == nil }
 
-    /// Adds an element at the end.
     @inlinable
     package mutating func append(_ element: Element) {
         if first == nil { first = element } else { rest.append(element) }

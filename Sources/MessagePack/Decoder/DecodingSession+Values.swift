@@ -1,6 +1,5 @@
 /// The decoding of values of any type. They begin where the reader of a node stands, at `step` below it, and leave the reader behind the value.
 extension DecodingSession {
-    /// Decodes a value of any type.
     func decode<T: Decodable>(_ type: T.Type, _ above: DecodingNode.Slot, _ step: PathStep, isKey: Bool = false) throws -> T {
         // Elements of arrays arrive here whatever their type is, and these need no node.
         if type == String.self {
@@ -33,7 +32,6 @@ extension DecodingSession {
         return value
     }
 
-    /// Decodes the value of a node.
     @inline(__always)
     private func decodeValue<T: Decodable>(_ form: Form, as type: T.Type, _ node: DecodingNode.Slot) throws -> T {
         guard node.pointee.level <= limits.maximumLevel else { throw node.pointee.reader.tooDeep() }

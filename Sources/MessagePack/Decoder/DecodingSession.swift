@@ -113,7 +113,6 @@ final class DecodingSession: CodingSession {
         nodes.value.giveBack(node)
     }
 
-    /// The place of a node, for who gets the node in some form.
     func place(of node: DecodingNode.Slot) -> DecodingNode.Place { NodePool.place(of: node, in: self) }
 
     func keyedContainer<Key: CodingKey>(_ type: Key.Type, _ node: DecodingNode.Slot) -> KeyedDecodingContainer<Key> {

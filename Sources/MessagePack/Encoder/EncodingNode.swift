@@ -89,13 +89,11 @@ struct EncodingNode: PooledNode, ~Copyable {
         if body.count > 0 { body.removeAll() }
     }
 
-    /// Begins the next element of an array.
     mutating func beginElement() {
         if isCanonical { if count < starts.count { starts[count] = body.count } else { starts.append(body.count) } }
         count += 1
     }
 
-    /// Begins the next pair of a map.
     mutating func beginPair(_ name: String) {
         beginElement()
         body.write(name)
@@ -163,7 +161,6 @@ struct EncodingNode: PooledNode, ~Copyable {
         return writer
     }
 
-    /// Calls `read` with the bytes of the elements.
     @inline(__always)
     mutating func withElements(_ read: (UnsafeRawBufferPointer) -> Void) {
         var writer = takeBody()

@@ -114,7 +114,6 @@ final class EncodingSession: CodingSession {
         while let child = node.pointee.children.popLast() { recycle(child.node) }
     }
 
-    /// The place of a node, for who gets the node in some form.
     func place(of node: EncodingNode.Slot) -> EncodingNode.Place { NodePool.place(of: node, in: self) }
 
     func keyedContainer<Key: CodingKey>(_ type: Key.Type, _ node: EncodingNode.Slot) -> KeyedEncodingContainer<Key> {
@@ -130,7 +129,6 @@ final class EncodingSession: CodingSession {
 
     // MARK: Values
 
-    /// Appends a pair of a dictionary.
     func appendPair<Key: Encodable, Value: Encodable>(_ key: Key, _ value: Value, to node: EncodingNode.Slot) throws {
         let start = node.pointee.body.count
         node.pointee.beginElement()

@@ -78,7 +78,6 @@ extension MessagePackReader {
 }
 
 extension StaticString {
-    /// Its UTF-8.
     @inlinable @inline(__always)
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: utf8Start, count: utf8CodeUnitCount) }
 }

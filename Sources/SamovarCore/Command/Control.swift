@@ -106,7 +106,6 @@ public struct QueueRules: Hashable, Sendable {
             self.others = min(max(others, 1), 1_000)
         }
 
-        /// The weight of a label.
         package func weight(of label: Label?) -> Int { label.flatMap { weights[$0] } ?? others }
     }
 

@@ -18,7 +18,6 @@ enum JournalTarget {
             }
     }
 
-    /// Lets the folder go.
     func close() {
         if case .folder(let folder) = self { folder.close() }
     }

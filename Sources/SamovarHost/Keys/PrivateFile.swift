@@ -96,7 +96,6 @@ enum PrivateFile {
         guard writeThrough(descriptor) == 0 else { throw .system(path, "has a folder that cannot be synced") }
     }
 
-    /// Whether there is something of that name.
     static func exists(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0 || errno != ENOENT

@@ -154,7 +154,6 @@ package struct PeerSocket: ~Copyable {
 
     // MARK: Messages
 
-    /// Nothing waits to be sent.
     var isEmpty: Bool { waiting.isEmpty }
 
     package mutating func send(_ frames: [[UInt8]]) throws(ZeroMQError) {

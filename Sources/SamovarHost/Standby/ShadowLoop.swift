@@ -87,7 +87,6 @@ private struct ShadowReplay: ~Copyable {
     private let dataFolder: String
     private let schema: Schema
     private var machine: StoreMachine?
-    /// The newest turn of the machine.
     private(set) var head = 0
     /// The newest turn after which its state was compared; 0 for none.
     private(set) var compared = 0

@@ -59,7 +59,6 @@ final class DoorSockets {
         try closeView()
     }
 
-    /// Ends the connections of subscribers.
     func closeView() throws(ZeroMQError) {
         (topics, takenBack, strange) = ([], [], 0)
         try view.close()

@@ -86,7 +86,6 @@ struct OpenedJournal: Sendable {
         try? journal.close()
     }
 
-    /// Lets the data folder go.
     func letGo() { folder?.close() }
 
     private static func identity(in journal: any StoredJournal, _ name: String) throws(JournalError) -> UniqueID? {

@@ -73,7 +73,6 @@ final class WorkerCoordinator: SlotCoordinator {
 
     // MARK: The loop
 
-    /// How long answers gather.
     private static let gathering = 100
 
     /// Waits a moment for more answers, if all slots are at work.

@@ -69,7 +69,6 @@ struct ClientRequests {
         pages.removeAll { $0.request == request }
     }
 
-    /// The requests that this page answers.
     mutating func answered(by page: Page) -> [PageRequest] {
         let answered = pages.map(\.request).filter { request in
             switch (request, page) {

@@ -176,7 +176,6 @@ struct Connection: ~Copyable {
     /// The store has told of a turn, in its timeline.
     mutating func hasTold(of turn: Int) { witness = max(witness, turn) }
 
-    /// The HELLO of the owner.
     func hello(_ role: Hello.Role, schema: Schema?, isDurable: Bool = false, mayHaveEnded: Bool = false) -> Frame {
         .hello(
             Hello(
@@ -192,7 +191,6 @@ struct Connection: ~Copyable {
         }
     }
 
-    /// The owner needs this connection no more.
     mutating func close() {
         state = .closed
     }

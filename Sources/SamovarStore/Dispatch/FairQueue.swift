@@ -142,7 +142,6 @@ struct FairLevel {
         return nil
     }
 
-    /// Takes it.
     mutating func popFirst(where isWaiting: (PriorityQueue.Entry) -> Bool) -> PriorityQueue.Entry? {
         guard let entry = first(where: isWaiting), let member = waiting.popMin()?.member else { return nil }
         member.entries.removeFirst()

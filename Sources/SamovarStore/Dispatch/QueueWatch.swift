@@ -7,7 +7,6 @@ struct QueueWatch {
 
     private var nextBacklog = Timestamp(microseconds: .min)
 
-    /// A worker has come.
     mutating func serve(_ worker: Dispatcher.WorkerState) {
         lines = lines.filter { !worker.serves($0.key) }
     }

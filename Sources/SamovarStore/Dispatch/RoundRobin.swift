@@ -16,7 +16,6 @@ struct RoundRobin<Member: Hashable> {
         if gone.remove(member) == nil { line.append(member) }
     }
 
-    /// Takes a member out.
     mutating func remove(_ member: Member) {
         gone.insert(member)
         guard gone.count * 2 > line.count else { return }

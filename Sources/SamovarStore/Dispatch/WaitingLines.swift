@@ -11,7 +11,6 @@ final class WaitingLine {
     /// Empty if labels have shares.
     let effects = Cell(PriorityQueue())
     private let order: Cell<Order>
-    /// How many workers serve it.
     var servers = 0
 
     private struct Order {
@@ -50,7 +49,6 @@ final class WaitingLine {
         order.value.fair?.first(where: isWaiting) ?? effects.value.first(where: isWaiting)
     }
 
-    /// Takes it.
     func popFirst(where isWaiting: (PriorityQueue.Entry) -> Bool) -> PriorityQueue.Entry? {
         if order.value.fair != nil { return order.value.fair?.popFirst(where: isWaiting) }
         return effects.value.first(where: isWaiting).flatMap { _ in effects.value.popFirst() }

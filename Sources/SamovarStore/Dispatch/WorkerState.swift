@@ -36,7 +36,6 @@ extension Dispatcher {
             var isIsolated = false
             /// Its newest HELLO has asked for proofs.
             var takesProofs = false
-            /// It is about to leave.
             var isLeaving = false
             /// Its answers that were taken in this round.
             var acknowledged: [Lease] = []

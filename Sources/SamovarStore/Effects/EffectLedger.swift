@@ -192,7 +192,6 @@ struct EffectLedger: Equatable, Sendable {
 
     mutating func restore(cancelled: [Cancelled]) { self.cancelled = cancelled }
 
-    /// What has changed was followed.
     mutating func forgetChanges() {
         // Nearly always there is one, which is faster taken off than an array is emptied.
         if changes.opened.popLast() != nil, !changes.opened.isEmpty { changes.opened.removeAll(keepingCapacity: true) }
@@ -309,7 +308,6 @@ struct EffectLedger: Equatable, Sendable {
         open[id]?.history = history
     }
 
-    /// How many effects of a root are open.
     func openCount(of root: Int) -> Int { openByRoot[self.root(root)] ?? 0 }
 
     func isSettled(_ root: Int) -> Bool { openByRoot[self.root(root)] == nil }

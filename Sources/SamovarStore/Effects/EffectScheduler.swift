@@ -22,7 +22,6 @@ struct EffectScheduler {
     /// Open effects of before the restart, which are offered only when all of those workers have spoken, are known to be gone, or have been
     /// silent for too long.
     private var held: Set<EffectID>
-    /// When the service began.
     private var started = Timestamp(microseconds: 0)
     /// Effects that fail without an attempt, since too many with their label are open.
     private(set) var overLimit: Deque<EffectID> = []
@@ -375,7 +374,6 @@ struct EffectScheduler {
         }
     }
 
-    /// Looks whether something has taken too long.
     mutating func findOverdue(now: Timestamp) {
         isOverdue = !silent.isEmpty || nextOverdue.map { $0 <= now } ?? false
     }

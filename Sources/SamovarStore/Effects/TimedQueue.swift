@@ -15,14 +15,12 @@ struct TimedQueue<Entry: Comparable & Hashable> {
     private var heap = Heap<Due>()
 
     var count: Int { heap.count }
-    /// When the earliest is due.
     var nextTime: Timestamp? { heap.min?.time }
 
     mutating func insert(_ entry: Entry, at time: Timestamp) {
         heap.insert(Due(time: time, entry: entry))
     }
 
-    /// The earliest that is due.
     mutating func popDue(now: Timestamp) -> Entry? {
         guard let first = heap.min, first.time <= now else { return nil }
         heap.removeMin()

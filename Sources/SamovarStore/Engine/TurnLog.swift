@@ -185,7 +185,6 @@ public struct TurnLog: ~Copyable {
         append(.run(consume effect))
     }
 
-    /// Notes a message that follows.
     @usableFromInline
     mutating func follow(_ place: Range<Int>, of turn: Int) {
         encoded.withWritten(place) { command.follow($0) }
@@ -211,7 +210,6 @@ public struct TurnLog: ~Copyable {
         append(.control(control, at: EffectID(turn: turn.number, ordinal: ordinal), now: turn.now))
     }
 
-    /// All orders of a command are noted.
     @usableFromInline
     mutating func endOrders() {
         hash = command.value

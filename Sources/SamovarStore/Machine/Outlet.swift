@@ -52,7 +52,6 @@ struct Outlet {
         self.identity = identity
     }
 
-    /// The number of the newest turn on disk.
     var durable: Int { gate.durable }
 
     /// The service begins, with so many turns on disk.
@@ -71,7 +70,6 @@ struct Outlet {
         }
     }
 
-    /// The journal holds every turn up to this one.
     mutating func committed(through turn: Int) {
         for action in gate.open(to: turn) { leave(action) }
         // While nothing leaves, what was for them waits on.

@@ -47,7 +47,6 @@ struct MetricFamily {
         samples.append(Sample(suffix: "_count", labels: labels, value: .number(sum)))
     }
 
-    /// A metric with one series.
     static func one(_ kind: Kind, _ name: String, _ help: String, _ value: MessagePackValue) -> MetricFamily {
         var family = MetricFamily(kind, name, help)
         family.add(value)

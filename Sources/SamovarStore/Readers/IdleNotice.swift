@@ -16,7 +16,6 @@ struct IdleNotice: Equatable {
     private var wasTold = false
     private var toldAt: Timestamp?
 
-    /// The store has something to do.
     mutating func busy() {
         due = nil
         wasTold = false

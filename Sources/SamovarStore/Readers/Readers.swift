@@ -19,7 +19,6 @@ struct Readers {
     private(set) var feed = ViewHistory()
     private(set) var waiters = Waiters()
     private var idleNotice = IdleNotice()
-    /// Views that were published.
     private(set) var published = 0
     /// The only one that there is.
     private let instance = Instance.main

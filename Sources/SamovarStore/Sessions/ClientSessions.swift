@@ -344,14 +344,12 @@ struct ClientSessions {
         client.credit(last: table.last(of: client.id), window: settings.window)
     }
 
-    /// Lets the next input of a session wait for its turn.
     mutating func enqueue(_ submission: Submission, of session: ClientSession) {
         session.received = submission.sequence
         session.fingerprints.append(submission, limit: fingerprintLimit)
         inbox.append(submission, of: session)
     }
 
-    /// Takes the input whose turn it is.
     mutating func popFirst() -> (client: ClientSession, submission: Submission)? { inbox.popFirst() }
 
     /// Tells a client at the end of the round what became of an input, if it is there.
@@ -362,7 +360,6 @@ struct ClientSessions {
         session.told = max(session.told, outcome.sequence)
     }
 
-    /// Tells clients what became of their inputs in this round.
     mutating func sendReceipts(_ table: SessionTable, head: Int, _ out: inout Outlet) {
         for client in answered {
             // It may have gone meanwhile.

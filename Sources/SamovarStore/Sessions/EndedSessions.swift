@@ -23,7 +23,6 @@ enum SessionEnd {
 struct EndedSessions: Equatable, Sendable {
     struct Entry: Equatable, Sendable {
         let id: SessionID
-        /// The turn of its end.
         let turn: Int
         /// The input of that turn, with which it ended; 0 if it ended otherwise.
         let last: Int

@@ -4,9 +4,7 @@ import SamovarWire
 
 /// Inputs that wait for their turn. Clients with waiting inputs are served in rotation, one input each.
 struct Inbox {
-    /// How many inputs wait.
     private(set) var count = 0
-    /// How many bytes they have.
     private(set) var bytes = 0
     /// Clients with waiting inputs, in the order in which they are served.
     private var clients: Deque<ClientSession> = []
@@ -16,7 +14,6 @@ struct Inbox {
         clients.first.flatMap { client in client.inbox.first.map { (client, $0) } }
     }
 
-    /// The call into the program that takes it.
     var firstCall: ProgramCall? { first.map { .input($0.client.id, sequence: $0.submission.sequence) } }
 
     func hasRoom(for submission: Submission, _ settings: StoreSettings) -> Bool {
@@ -39,7 +36,6 @@ struct Inbox {
         return (client, submission)
     }
 
-    /// Drops what waits of a client.
     mutating func remove(_ client: ClientSession) {
         guard !client.inbox.isEmpty else { return }
         count -= client.inbox.count

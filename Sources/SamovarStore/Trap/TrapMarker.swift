@@ -77,7 +77,6 @@ public final class TrapMarker {
         setState(isAlone ? Self.isMarkedAlone : Self.isMarked)
     }
 
-    /// The call has returned.
     func end() {
         setState(0)
         pulse?.end()
@@ -171,7 +170,6 @@ public final class TrapMarker {
         ProgramCall(words: (words[place], words[place + 1], words[place + 2], words[place + 3]))
     }
 
-    /// Keeps what is held against whom.
     func write(_ suspects: [Suspicion.Suspect]) {
         words[Self.count] = 0
         for (index, suspect) in suspects.prefix(Self.capacity).enumerated() {

@@ -42,7 +42,6 @@ public final class WatchdogPulse: Sendable {
         advance()
     }
 
-    /// The call has returned.
     func end() {
         if count.load(ordering: .relaxed) % 2 == 1 { advance() }
     }

@@ -77,7 +77,6 @@ struct Turns: ~Copyable {
 
     // MARK: Recovery
 
-    /// Sets the state from a snapshot.
     mutating func restore(_ snapshot: [UInt8]) throws {
         try quarantine.admit(.restore, after: head)
         quarantine.begin(.restore, isAlone: true, after: head)
@@ -270,7 +269,6 @@ struct Turns: ~Copyable {
         state.absorb(record)
     }
 
-    /// Writes what the state is.
     mutating func writeDigest(now: Timestamp, _ out: inout Outlet) throws {
         let state = try ask(.state, &out) { try $0.engine.state() }
         write(.stateDigest(KeyedHash.of(state)), now: now)
@@ -312,7 +310,6 @@ struct Turns: ~Copyable {
     /// For how long the batch with the journal has been there; nil if there is none.
     func commitAge(now: Timestamp) -> Duration? { isCommitting ? now - handedOver : nil }
 
-    /// The journal holds every turn up to this one.
     mutating func committed(through turn: Int, now: Timestamp) {
         if isCommitting { counts.commitTimes.add(now - handedOver) }
         quarantine.committed()

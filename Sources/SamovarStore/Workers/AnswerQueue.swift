@@ -17,7 +17,6 @@ struct AnswerQueue {
     private var frames: Deque<Frame> = []
     /// Answers in the frames that wait.
     private(set) var waiting = 0
-    /// The bytes of those frames.
     private(set) var waitingBytes = 0
     /// What was left when those that came twice were taken out last.
     private var kept = (answers: 0, bytes: 0)

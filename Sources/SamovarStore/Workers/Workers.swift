@@ -330,7 +330,6 @@ struct Workers {
         scheduler.offerIfNowhere(row.effect, in: turns.state.ledger, now: now)
     }
 
-    /// Applies the messages of an answer.
     private mutating func complete(
         _ row: JobResults.Row, _ input: borrowing EngineInput, root: Int, _ meter: Int, now: Timestamp,
         _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
@@ -353,7 +352,6 @@ struct Workers {
 
     // MARK: Streams
 
-    /// Takes a message that a job has sent before its end.
     private mutating func take(
         _ message: [UInt8], _ index: Int, _ checkpoint: [UInt8]?, of row: JobResults.Row, now: Timestamp,
         _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet

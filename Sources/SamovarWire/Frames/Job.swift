@@ -163,7 +163,6 @@ public struct JobResult: Equatable, Sendable {
 }
 
 extension JobClaim {
-    /// Writes the result of this job.
     package func write(_ answer: JobResult.Answer, to writer: inout MessagePackWriter) {
         writer.writeShort(7) { $0.write(self) }
         answer.write(to: &writer)

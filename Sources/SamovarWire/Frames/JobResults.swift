@@ -41,7 +41,6 @@ public struct JobResults: Equatable, Sendable {
         others = results.map(\.answer)
     }
 
-    /// What a result says.
     package func answer(of row: Row) -> JobResult.Answer {
         switch row.answer {
         case .message(let place): .done(MessageList(bytes[place]))
@@ -57,7 +56,6 @@ public struct JobResults: Equatable, Sendable {
         }
     }
 
-    /// Those results of which this holds.
     package func filtered(_ isKept: (Row) -> Bool) -> JobResults {
         let kept = rows.filter(isKept)
         return kept.count == rows.count ? self : JobResults(rows: kept, bytes: bytes, others: others)
