@@ -67,11 +67,19 @@ struct JobLoop<P: Program>: Sendable {
         case is NotTaken:
             runner.passAfterEffect()
             // It could be decoded a moment ago, and is again only for its name.
-            let name = (try? effects.decode(context.job.task.payload)).map { String("\($0)".prefix(200)) } ?? "the effect"
+            let name = (try? effects.decode(context.job.task.payload)).map(Self.name) ?? "the effect"
             return .failed(
                 .unhandled, "no handler of this worker takes \(name) from queue \(context.job.task.queue)", permanent: true)
         default: return .failed(.threw, "\(error)", permanent: error is Permanent)
         }
+    }
+
+    /// The case of an effect, or its type if that is no enum. The text of a failure goes to logs, to operators and into the journal, so nothing
+    /// is in it that the effect holds.
+    private static func name(of effect: P.Effect) -> String {
+        let mirror = Mirror(reflecting: effect)
+        guard mirror.displayStyle == .enum, !(effect is any CustomReflectable) else { return "\(P.Effect.self)" }
+        return mirror.children.first?.label ?? "\(effect)"
     }
 }
 

@@ -38,7 +38,7 @@ enum Contract: OpenProgram {
         case hang(file: String, id: String)
         case cancel(id: String)
         case publish(text: String)
-        case unknown
+        case unknown(text: String? = nil)
         case emit(count: Int)
         case listen(to: String?)
         case heard(Int)
@@ -55,7 +55,7 @@ enum Contract: OpenProgram {
         case stream(count: Int, milliseconds: Int)
         case hang(file: String)
         case publish(text: String)
-        case unknown
+        case unknown(text: String? = nil)
         case listen(to: String)
     }
 
@@ -85,7 +85,7 @@ enum Contract: OpenProgram {
         case .hang(let file, let id): return .run(.hang(file: file), id: Label(id))
         case .cancel(let id): return .cancel(Label(id))
         case .publish(let text): return .run(.publish(text: text), groups: ["search", "mail"])
-        case .unknown: return .run(.unknown, retry: .times(3))
+        case .unknown(let text): return .run(.unknown(text: text), retry: .times(3))
         case .emit(let count):
             let first = state.count
             state.count += count

@@ -105,7 +105,8 @@ import ZeroMQ
         // Two handlers that fail: one with words of its own, which operators see, and one that nobody has.
         let failing = json("look", #"{"endpoint":"tcp://\#(Canary.detail)"}"#)
         #expect(try await site.run("send", failing, "--wait", "settled", as: "client").end == .exited(0))
-        #expect(try await site.run("send", json("unknown", "{}"), as: "client").end == .exited(0))
+        let unknown = json("unknown", #"{"text":\#(text)}"#)
+        #expect(try await site.run("send", unknown, "--wait", "settled", as: "client").end == .exited(0))
         // Bad ones: a case, a field, values, types and texts that there are not. A text alone is a case without values.
         let name = "\"\(Canary.name)\""
         let bad = [
@@ -135,6 +136,7 @@ import ZeroMQ
         #expect(try await site.store.wait() == .exited(0))
         // The store's log has told of much, and why the handler has failed.
         #expect(site.store.errors.contains(Canary.detail) && site.store.errors.contains(Canary.name))
+        #expect(site.store.errors.contains("no handler of this worker takes unknown from queue default"))
         expect([Canary.detail], areMissingIn: [("the worker's log", Data(worker.errors.utf8))])
         expect([Canary.payload], areMissingIn: try site.files { $0.hasSuffix(".err") })
     }

@@ -111,7 +111,7 @@ import Testing
     @Test func `An effect that no handler takes fails at once, by name`() async throws {
         let cluster = try await Cluster()
         let worker = try cluster.startWorker()
-        try await cluster.connected { _ = try await $0.turn(of: .unknown) }
+        try await cluster.connected { _ = try await $0.turn(of: .unknown()) }
         let notes = try await cluster.eventuallyView("the program is told") { !$0.notes.isEmpty }.notes
         #expect(notes == ["could not be handled after 1 attempt: no handler of this worker takes unknown from queue default"])
         #expect(worker.end == nil)

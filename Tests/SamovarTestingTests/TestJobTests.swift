@@ -78,6 +78,24 @@ import Testing
             .expect(.unhandled("no handler of this worker takes unknown from queue mail"))
     }
 
+    /// Its effect is no enum.
+    enum Letters: OpenProgram {
+        struct State: Portable {}
+        enum Message: Portable { case sent }
+        struct Effect: Portable { var address: String }
+
+        static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Letters> { .state(State()) }
+        static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Letters> { .none }
+        static func failed(_ effect: Effect, _ failure: Failure) -> Message? { nil }
+    }
+
+    @Test func `An effect that no handler takes is told by its case or its type, and nothing that it holds`() async throws {
+        try await TestJob(Courier.self, .deliver("a secret")).run(Worker(joining: []))
+            .expect(.unhandled("no handler of this worker takes deliver from queue default"))
+        try await TestJob(Letters.self, .init(address: "a secret")).run(Worker(joining: []))
+            .expect(.unhandled("no handler of this worker takes Effect from queue default"))
+    }
+
     /// Its answer writes an integer for a float.
     enum Scale: OpenProgram {
         struct State: Portable {}
