@@ -8,8 +8,14 @@ import SamovarPeers
 /// `FILE.lock` is locked while a process uses it, and stays: two processes with one session would take each other's answers.
 /// The file is written anew, as small as it can be, when it is opened and when it has grown; a crash leaves the old or the
 /// new one. A last write that was cut off is left out, because nobody was told of it; other damage is an error.
+///
+/// Behind a symbolic link all of this is done where the file is: a rename would put a file in place of the link, and leave the one behind it to
+/// others, with a lock of their own.
 final class OutboxFile {
+    /// As it was given, for people.
     let path: String
+    /// Behind all symbolic links.
+    private let file: String
     private(set) var outbox: ClientOutbox
     private var descriptor: CInt = -1
     private let lock: CInt
@@ -25,9 +31,10 @@ final class OutboxFile {
     /// - Throws: `OutboxError` if another process uses it, or if it cannot be read or written.
     init(_ path: String) throws {
         self.path = path
-        lock = try Self.lock(path + ".lock", of: path)
+        file = Self.resolved(path)
+        lock = try Self.lock(file + ".lock", of: path)
         do {
-            outbox = try Self.reopened(path)
+            outbox = try Self.reopened(file, of: path)
         } catch {
             close(lock)
             throw error
@@ -36,8 +43,31 @@ final class OutboxFile {
         try compact()
     }
 
-    private static func reopened(_ path: String) throws -> ClientOutbox {
-        let bytes = try contents(of: path)
+    /// The path of a file that need not be there yet, without symbolic links. What cannot be resolved cannot be opened either, and that has
+    /// the system's reason.
+    private static func resolved(_ path: String) -> String {
+        var place = path
+        // As many links as the system follows.
+        for _ in 0..<40 {
+            if let real = realPath(place) { return real }
+            // What is no link leads nowhere.
+            guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: place) else { break }
+            place = target.hasPrefix("/") ? target : "\(PrivateFile.folder(of: place))/\(target)"
+        }
+        guard let folder = realPath(PrivateFile.folder(of: place)), let name = place.split(separator: "/").last else {
+            return place
+        }
+        return "\(folder)/\(name)"
+    }
+
+    private static func realPath(_ path: String) -> String? {
+        guard let real = realpath(path, nil) else { return nil }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
+    private static func reopened(_ file: String, of path: String) throws -> ClientOutbox {
+        let bytes = try contents(of: file, path)
         do {
             return try ClientOutbox(file: bytes)?.reopened(as: .random()) ?? ClientOutbox(session: .random())
         } catch {
@@ -65,14 +95,14 @@ final class OutboxFile {
     }
 
     private func compact() throws {
-        let draft = path + ".new"
+        let draft = file + ".new"
         let new = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0o600)
         guard new >= 0 else { throw failure("cannot be written") }
         do {
             let bytes = outbox.entries.flatMap(\.bytes)
             try append(bytes, to: new)
-            guard writeThrough(new) == 0, rename(draft, path) == 0 else { throw failure("cannot be written") }
-            do throws(KeyFileError) { try PrivateFile.syncFolder(of: path) } catch {
+            guard writeThrough(new) == 0, rename(draft, file) == 0 else { throw failure("cannot be written") }
+            do throws(KeyFileError) { try PrivateFile.syncFolder(of: file) } catch {
                 throw OutboxError(text: "the outbox \(error)")
             }
             // The more is left, the later it pays to write it again.
@@ -104,8 +134,8 @@ final class OutboxFile {
         return descriptor
     }
 
-    private static func contents(of path: String) throws -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    private static func contents(of file: String, _ path: String) throws -> [UInt8] {
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
         if descriptor < 0, errno == ENOENT { return [] }
         guard descriptor >= 0 else { throw OutboxError(path, "cannot be opened") }
         defer { close(descriptor) }

@@ -1,0 +1,55 @@
+import Foundation
+import ProcessSupport
+import SamovarPeers
+import SamovarWire
+import Testing
+
+@testable import SamovarHost
+
+/// Where the file of a durable client is.
+@Suite struct OutboxFileTests {
+    private func inputs(of path: String) throws -> [[UInt8]] { try OutboxFile(path).outbox.inputs.map(\.input) }
+
+    @Test(arguments: [true, false])
+    func `Behind symbolic links it is the file to which they lead, with one lock, whether that is there or not`(
+        isThere: Bool
+    ) throws {
+        let scratch = try Scratch()
+        for folder in ["disk", "links"] {
+            try FileManager.default.createDirectory(atPath: scratch.folder(folder), withIntermediateDirectories: false)
+        }
+        let file = scratch.folder("disk/orders")
+        let links = [
+            ("links/orders", "../disk/orders"), ("links/again", scratch.folder("links/orders")), ("folder", scratch.folder("disk")),
+        ]
+        for (link, target) in links {
+            try FileManager.default.createSymbolicLink(atPath: scratch.folder(link), withDestinationPath: target)
+        }
+        if isThere { try OutboxFile(file).add([.input(Submission(sequence: 1, input: [1]))]) }
+        let names = ["links/again", "links/orders", "folder/orders"].map(scratch.folder)
+        for (number, name) in names.enumerated() {
+            let outbox = try OutboxFile(name)
+            for other in names + [file] { #expect(throws: OutboxError.self) { try OutboxFile(other) } }
+            let sequence = number + (isThere ? 2 : 1)
+            try outbox.add([.input(Submission(sequence: sequence, input: [UInt8(sequence)]))])
+        }
+        let last: UInt8 = isThere ? 4 : 3
+        #expect(try inputs(of: file) == (1...last).map { [$0] })
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.folder("links")).sorted() == ["again", "orders"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.folder("disk")).sorted() == ["orders", "orders.lock"])
+        for (link, target) in links {
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: scratch.folder(link)) == target)
+        }
+    }
+
+    @Test func `Links that lead nowhere, or around, are an error that names the path as it was given`() throws {
+        let scratch = try Scratch()
+        for (link, target) in [("nowhere", "no/such/folder"), ("around", "again"), ("again", "around")] {
+            try FileManager.default.createSymbolicLink(atPath: scratch.folder(link), withDestinationPath: target)
+        }
+        for link in ["nowhere", "around"] {
+            let error = #expect(throws: OutboxError.self) { try OutboxFile(scratch.folder(link)) }
+            #expect(error?.description.hasPrefix("the outbox \(scratch.folder(link)) cannot be opened: ") == true)
+        }
+    }
+}
