@@ -42,7 +42,8 @@ public struct Job<P: Program>: Sendable {
     }
 
     /// Adds a message to the answer, before the one that the handler returns. All of them are applied together, when the
-    /// handler has returned; an attempt that fails has sent nothing. An answer has at most 4 MiB.
+    /// handler has returned; an attempt that fails has sent nothing. An answer has at most 4 MiB, of which each
+    /// message takes 5 bytes beside its own.
     ///
     /// - Throws: what the message's own encoding throws.
     public func send(_ message: P.Message) throws {

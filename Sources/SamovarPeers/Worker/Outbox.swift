@@ -177,20 +177,23 @@ extension JobResult.Answer {
     /// About the bytes that a result with it takes in a frame.
     var size: Int {
         switch self {
-        case .done(let messages): 64 + messages.bytes + messages.count * 5
+        case .done(let messages): Self.size(of: messages.bytes, in: messages.count)
         case .failed(_, let text, _): 80 + text.utf8.count
         case .returned: 64
         case .streamed(_, let message, let checkpoint): 80 + message.count + (checkpoint?.count ?? 0)
         }
     }
 
+    /// The same for an answer of so many messages, which have so many bytes together and each the longest header.
+    static func size(of bytes: Int, in messages: Int) -> Int { 64 + bytes + messages * 5 }
+
     /// What the store is told instead, if it cannot take this answer.
     package func replacement(limit: Int) -> Self? {
         switch self {
-        case .done(let messages):
-            let bytes = messages.bytes
-            guard bytes > limit else { return nil }
-            return .failed(.unhandled, "an answer of \(bytes) bytes; \(limit) at most", permanent: true)
+        case .done:
+            // The headers count: of many small messages they are most of the frame, and the store's listener cuts off who sends a larger one.
+            guard size > limit else { return nil }
+            return .failed(.unhandled, "an answer of \(size) bytes; \(limit) at most", permanent: true)
         case .failed(let reason, let text, let permanent):
             let bounded = text.bounded()
             return bounded.utf8.count < text.utf8.count ? .failed(reason, bounded, permanent: permanent) : nil

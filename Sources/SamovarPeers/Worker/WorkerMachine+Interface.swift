@@ -12,7 +12,7 @@ extension WorkerMachine {
         public var unacknowledged = 16_384
         /// Bytes of them at which the credit stops growing.
         public var unacknowledgedBytes = 64 << 20
-        /// The messages of one answer. A larger one fails its job for good.
+        /// The messages of one answer, as they are written in a frame. A larger one fails its job for good.
         public var answerBytes = 4 << 20
         /// A frame of several answers.
         public var frameBytes = 1 << 20

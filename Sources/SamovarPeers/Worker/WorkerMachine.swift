@@ -165,7 +165,7 @@ extension WorkerMachine {
     public mutating func finished(
         _ lease: Lease, message: UnsafeRawBufferPointer, now: () -> Timestamp, into actions: inout [Action], next job: RunningJob
     ) -> Bool {
-        if message.count > settings.answerBytes {
+        if JobResult.Answer.size(of: message.count, in: 1) > settings.answerBytes {
             keep(.done(MessageList(Array(message)[...])), of: lease)
         } else if let claim = finish(lease) {
             outbox.add(claim, message: message)

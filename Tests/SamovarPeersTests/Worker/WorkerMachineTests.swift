@@ -231,11 +231,11 @@ import Testing
     }
 
     @Test func `An answer that is too large fails`() {
-        var machine = Self.welcomed { $0.answerBytes = 3 }
+        var machine = Self.welcomed { $0.answerBytes = 64 + 3 + 5 }
         _ = machine.received(Self.tasks([1], number: 1), now: at(0))
         _ = machine.finished(Self.lease(1), .done([[1, 2], [3, 4]]), now: at(0))
         let actions = machine.flush(now: at(0))
-        let failure = JobResult.Answer.failed(.unhandled, "an answer of 4 bytes; 3 at most", permanent: true)
+        let failure = JobResult.Answer.failed(.unhandled, "an answer of 78 bytes; 72 at most", permanent: true)
         #expect(actions == [Self.results([Self.result(1, failure)], credit: 3)])
     }
 
@@ -541,7 +541,7 @@ import Testing
 
     @Test func `An answer as large as the limit is taken, as a value and as bytes`() {
         for isBytes in [false, true] {
-            var machine = Self.welcomed { $0.answerBytes = 3 }
+            var machine = Self.welcomed { $0.answerBytes = 64 + 3 + 5 }
             _ = machine.received(Self.tasks([1], number: 1), now: at(0))
             var actions: [WorkerMachine.Action] = []
             let job = RunningJob(Self.task(1), in: home)

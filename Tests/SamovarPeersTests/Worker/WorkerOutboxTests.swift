@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `A message beyond the limit of an answer fails its job, also when it comes as bytes`() {
-        var machine = WorkerMachineTests.welcomed { $0.answerBytes = 3 }
+        var machine = WorkerMachineTests.welcomed { $0.answerBytes = 64 + 3 + 5 }
         _ = machine.received(WorkerMachineTests.tasks([1], number: 1), now: at(0))
         var actions: [WorkerMachine.Action] = []
         let job = RunningJob(WorkerMachineTests.task(1), in: home)
@@ -66,9 +66,24 @@ import Testing
                 job.lease, message: UnsafeRawBufferPointer(rebasing: bytes[..<4]), now: { at(0) }, into: &actions, next: job)
         }
         let flushed = machine.flush(now: at(0))
-        let failure = JobResult.Answer.failed(.unhandled, "an answer of 4 bytes; 3 at most", permanent: true)
+        let failure = JobResult.Answer.failed(.unhandled, "an answer of 73 bytes; 72 at most", permanent: true)
         #expect(!hasNext && actions == [])
         #expect(flushed == [WorkerMachineTests.results([WorkerMachineTests.result(1, failure)], credit: 3)])
+    }
+
+    @Test func `Many small messages count with their headers, so that every answer fits into a frame`() {
+        let limit = WorkerMachine.Settings.standard.answerBytes
+        let most = (limit - 64) / (7 + 5)
+        func answer(_ count: Int) -> JobResult.Answer {
+            .done(MessageList([[UInt8]](repeating: [UInt8](repeating: 7, count: 7), count: count)))
+        }
+        #expect(answer(most).replacement(limit: limit) == nil)
+        var batch = AnswerBatch()
+        _ = batch.append(Self.claim(1), answer(most))
+        let bytes = batch.body().count
+        #expect(bytes <= limit)
+        let failure = answer(599_000).replacement(limit: limit)
+        #expect(failure == .failed(.unhandled, "an answer of 7188064 bytes; 4194304 at most", permanent: true))
     }
 
     @Test func `The text of a failure is bounded, and one within the bound stays as it is`() {
