@@ -60,8 +60,8 @@ struct Play: ~Copyable {
             for action in machine.takeActions() { try perform(action) }
             let hasMore = process.flush()
             if let verdict = machine.verdict { return (verdict, process.errors) }
-            var wait = machine.deadline.map { $0 - now } ?? .zero
-            if hasMore || end != nil { wait = min(wait, Self.retry) }
+            var wait = end == nil ? machine.deadline.map { $0 - now } ?? .zero : Self.retry
+            if hasMore { wait = min(wait, Self.retry) }
             try poller.wait(timeoutMilliseconds: Int(max(0, (wait.microseconds + 999) / 1_000)))
             try receive()
             for news in process.takeNews() {
@@ -75,7 +75,8 @@ struct Play: ~Copyable {
                 end = nil
                 machine.exited(code, now: now)
             }
-            machine.ticked(now: now)
+            // An end that is known is in time, however long its last lines are waited for, and says more than that nothing else has come.
+            if end == nil { machine.ticked(now: now) }
         }
     }
 

@@ -55,6 +55,13 @@ import Testing
         #expect(end == .exited(65) && output.contains("a line that is none"), "\(output)\n\(errors)")
     }
 
+    @Test(.timeLimit(.minutes(2)))
+    func `A client that has ended in time keeps the rule, though another process still holds its output`() async throws {
+        let script = "sleep 1237 & exec '\(Executable.samovar)' send - --timeout 60s"
+        let (end, output, errors) = try await conform(["client", "--rule", "end", "--slack", "2000"], ["sh", "-c", script])
+        #expect(end == .exited(0) && output.hasSuffix("1 held, 0 broken\n"), "\(output)\n\(errors)")
+    }
+
     @Test func `Usage is told with exit code 64`() async throws {
         #expect(try await conform(["worker", "--rule", "nonsense"], ["true"]).end == .exited(64))
         #expect(try await Child.run(Executable.samovar, ["conform", "worker"]).end == .exited(64))
