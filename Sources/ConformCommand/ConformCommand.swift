@@ -48,7 +48,8 @@ public struct ConformCommand: AsyncParsableCommand {
     public func run() async throws {
         let scenarios = Scenario.all(of: role).filter { rule.isEmpty || rule.contains($0.name) }
         if list { return printData(scenarios.map { "\($0.name)\t\($0.rule)\t\($0.story)" }.joined(separator: "\n")) }
-        let signals = [SIGINT, SIGTERM].map(endChildren)
+        var signals: [any DispatchSourceSignal] = []
+        for number in [SIGINT, SIGTERM, SIGHUP] { signals.append(await endChildren(at: number)) }
         defer { for signal in signals { signal.cancel() } }
         let report: Report
         do {
@@ -61,14 +62,15 @@ public struct ConformCommand: AsyncParsableCommand {
     }
 
     /// What this process has started ends with it.
-    private func endChildren(at number: Int32) -> any DispatchSourceSignal {
+    private func endChildren(at number: Int32) async -> any DispatchSourceSignal {
         signal(number, SIG_IGN)
         let source = DispatchSource.makeSignalSource(signal: number)
-        source.setEventHandler {
-            PeerProcess.endAll()
-            Foundation.exit(128 + number)
+        source.setEventHandler { PeerProcess.endAll(exiting: 128 + number) }
+        // Until then it is lost, and nothing that has to be ended shall be there before.
+        await withCheckedContinuation { continuation in
+            source.setRegistrationHandler { continuation.resume() }
+            source.activate()
         }
-        source.activate()
         return source
     }
 

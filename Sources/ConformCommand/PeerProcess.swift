@@ -45,13 +45,17 @@ final class PeerProcess: Sendable {
         self.input = input
         _ = fcntl(input, F_SETFL, O_NONBLOCK)
         do {
-            id = try spawn(command, variables, input: inputEnd, output: outputEnd, errors: folder + "/errors")
+            // Whoever ends all meanwhile waits for this one.
+            id = try Self.running.withLock { running in
+                let id = try spawn(command, variables, input: inputEnd, output: outputEnd, errors: folder + "/errors")
+                running[id] = folder
+                return id
+            }
         } catch {
             close(input)
             close(output)
             throw error
         }
-        Self.running.withLock { $0[id] = folder }
         do {
             try SystemThread.start("conform-end") { [self] in waitForEnd() }
             try SystemThread.start("conform-output") { [self] in read(output) }
@@ -123,14 +127,15 @@ final class PeerProcess: Sendable {
             description: "\(name) runs as another user: process \(id) cannot be ended, and goes on. Run this as that user")
     }
 
-    /// Ends all, when this process has to.
-    static func endAll() {
+    /// Ends all, and this process, which has to: none begins in between.
+    static func endAll(exiting code: Int32) -> Never {
         running.withLock { running in
             for (id, folder) in running {
                 kill(-id, SIGKILL)
                 // What cannot be removed is left to the system.
                 try? FileManager.default.removeItem(atPath: folder)
             }
+            exit(code)
         }
     }
 

@@ -90,6 +90,23 @@ import Testing
         process.send(SIGKILL)
     }
 
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+    func `What the command has started ends with it, also when its terminal is closed`(signal: Int32) async throws {
+        let scratch = try Scratch()
+        let mark = scratch.folder("mark")
+        let peer = ["sh", "-c", "echo $$ > \(mark); exec sleep 1238"]
+        let conform = try Child(
+            Executable.samovar, ["conform", "worker", "--rule", "pong", "--slack", "60000", "--"] + peer, in: scratch)
+        let id = try await eventually("the peer has started: \(conform.errors)") { () -> pid_t? in
+            // There is no file before that.
+            guard let text = try? String(contentsOfFile: mark, encoding: .utf8) else { return nil }
+            return pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines))
+        }
+        conform.send(signal)
+        #expect(try await conform.wait() == .exited(128 + signal))
+        try await eventually("the peer is gone") { ProcessTable.entry(id) == nil }
+    }
+
     @Test func `What the command has started ends with its scenario`() async throws {
         let scratch = try Scratch()
         let mark = scratch.folder("mark")
