@@ -7,7 +7,7 @@ import ZeroMQ
 
 /// Plays one scenario to a process of its own: the sockets of a store in a folder, the clock, and what the machine of the scenario says.
 struct Play: ~Copyable {
-    private let folder: SocketFolder
+    private let folder: PlayFolder
     private let process: PeerProcess
     private var machine: ScenarioMachine
     private var listeners: Listeners
@@ -24,7 +24,7 @@ struct Play: ~Copyable {
     private static let retry = Duration.milliseconds(10)
 
     init(_ scenario: Scenario, as role: Subject, _ command: [String], slack: Duration) throws {
-        let folder = try SocketFolder()
+        let folder = try PlayFolder()
         var poller = Poller()
         let listeners = try Listeners(in: folder.path, &poller)
         var variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SAMOVAR_") }
@@ -98,7 +98,7 @@ struct Play: ~Copyable {
 }
 
 /// A folder for this user alone, which ends with what it is for.
-private struct SocketFolder: ~Copyable {
+private struct PlayFolder: ~Copyable {
     let path: String
 
     init() throws {
