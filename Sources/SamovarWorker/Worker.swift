@@ -212,24 +212,6 @@ public struct Worker<P: Program>: Sendable {
 }
 
 extension Worker {
-    /// A worker of a list of handlers.
-    @available(*, deprecated, renamed: "Worker.handlers(_:)")
-    public init(@HandlerBuilder<P, NoEnvironment> _ handlers: () -> [Handler<P, NoEnvironment>]) {
-        self = .handlers(handlers)
-    }
-
-    /// A worker of a list of handlers that share an environment.
-    @available(*, deprecated, renamed: "Worker.handlers(environment:tearDown:_:)")
-    public init<Environment: Sendable>(
-        environment: @escaping @Sendable () async throws -> Environment,
-        tearDown: @escaping @Sendable (Environment) async -> Void = { _ in },
-        @HandlerBuilder<P, Environment> _ handlers: () -> [Handler<P, Environment>]
-    ) {
-        self = .handlers(environment: environment, tearDown: tearDown, handlers)
-    }
-}
-
-extension Worker {
     fileprivate static var idle: Worker { Worker { _, _ in nil } }
 }
 

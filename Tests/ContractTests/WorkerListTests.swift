@@ -76,17 +76,6 @@ import Testing
         await #expect(throws: NotTaken.self) { try await Self.run(Self.listed(hasMail: true), .nothing) }
     }
 
-    /// How it was written before it had a name.
-    @available(*, deprecated)
-    @Test func `A list in braces behind Worker is the same`() async throws {
-        let worker = Worker<Parent> { take(.say("hello")) { job in .said("hello to you") } }
-        let withEnvironment = Worker<Parent>(environment: { "env" }) {
-            on({ if case .say(let text) = $0 { text } else { nil } }) { (text: String, environment, job) in .said(environment) }
-        }
-        #expect(try await Self.run(worker, .say("hello")) == [.said("hello to you")])
-        #expect(try await Self.run(withEnvironment, .say("x")) == [.said("env")])
-    }
-
     @Test func `Groups see only what was ordered for them, and are the queues of their worker`() async throws {
         let worker = Worker<Parent>.handlers {
             for name in ["a", "b"] {

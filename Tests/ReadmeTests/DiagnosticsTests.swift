@@ -34,11 +34,6 @@ import Testing
 
     /// The errors of the compiler, by line.
     private func errors(in source: String) async throws -> [String] {
-        try await diagnostics(of: source).filter { $0.contains(" error: ") }
-    }
-
-    /// What the compiler says, by line.
-    private func diagnostics(of source: String) async throws -> [String] {
         let scratch = try Scratch()
         let file = try scratch.write(source, to: "Shop.swift")
         let modules = Executable.path("Modules")
@@ -47,7 +42,7 @@ import Testing
         // A module that is not found has no place in the file.
         #expect(!compiler.errors.contains("<unknown>:0: error:"), "\(compiler.errors)")
         return compiler.errors.split(separator: "\n").filter { $0.hasPrefix(file) }
-            .map { String($0.dropFirst(file.utf8.count + 1)) }
+            .map { String($0.dropFirst(file.utf8.count + 1)) }.filter { $0.contains(" error: ") }
     }
 
     /// A list of handlers that follows lines of its own, since the mistake must not be told of at another handler.
@@ -88,14 +83,6 @@ import Testing
         #expect(try await errors(in: Self.listed("probe", head, parameters)) == [])
         let errors = try await errors(in: Self.listed("probes", head, parameters))
         #expect(errors == ["21:16: error: value of type 'Shop.Effect' has no member 'probes'"])
-    }
-
-    @Test(arguments: [("Worker", "job"), ("Worker(environment: { 1 })", "number, job")])
-    func `A list without its name compiles, and the compiler offers the name`(head: String, parameters: String) async throws {
-        let diagnostics = try await diagnostics(of: Self.listed("probe", head, parameters))
-        #expect(
-            diagnostics.contains { $0.contains(" warning: ") && $0.contains("replaced by 'Worker.handlers(") }, "\(diagnostics)")
-        #expect(!diagnostics.contains { $0.contains(" error: ") }, "\(diagnostics)")
     }
 
     @Test func `A program without a mistake compiles`() async throws {
