@@ -322,6 +322,18 @@ class StreamTests(unittest.TestCase):
         self.assertEqual(worker.deadline, 0.25)
         self.assertEqual(worker.flush(0.25), [sent(Frame(Kind.PROGRESS, 0, ([[1, 0, lease(1), None, None]],)))])
 
+    def test_a_job_that_tells_of_its_progress_all_the_time_keeps_the_connection(self) -> None:
+        worker = welcomed()
+        worker.received(tasks(1, number=1), 0)
+        for step in range(1, 81):
+            now = step / 8
+            worker.progressed(lease(1), 0.5, None)
+            actions = worker.ticked(now) + worker.flush(now)
+            self.assertNotIn(act.Disconnect(), actions, now)
+            # The store answers this, and no report.
+            if any(isinstance(action, act.Send) and action.frame.kind == Kind.PING for action in actions):
+                worker.received(envelope(rx.Pong(1)), now)
+
     def test_no_part_of_what_tells_of_progress_is_larger_than_a_mebibyte(self) -> None:
         worker = welcomed(slots=5_000)
         worker.received(tasks(*range(1, 5_001), number=5_000), 0)

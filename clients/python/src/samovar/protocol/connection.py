@@ -5,7 +5,7 @@ a new one and say HELLO, which tells the store all it must know.
 
 |  | greeting | welcomed | lost | closed |
 |---|---|---|---|---|
-| ticked | at `until`: lost | silent: lost; nothing sent: ping | at `until`: open, greeting | – |
+| ticked | at `until`: lost | silent: lost; nothing sent, or nothing heard: ping | at `until`: open, greeting | – |
 | disconnected | lost | lost | – | – |
 | disconnected, the key is refused | lost; after the last place for the longest pause, and check the key | the same | – | – |
 | WELCOME | welcomed | note | – | – |
@@ -54,6 +54,7 @@ class ConnectionSettings:
     greeting: float = 1.0
     #: How long the transport may take before that, where there is no other place to try.
     handshake: float = 0.0
+    #: A PING is due when nothing was sent for so long; or nothing heard, since not all that is sent is answered.
     ping_after: float = 1.0
     #: Silence after which the store is taken for dead, until WELCOME names another.
     silence: float = 6.0
@@ -127,6 +128,13 @@ class _Greeting:
 class _Welcomed:
     heard: float
     sent: float
+    #: When the last PING was due, or WELCOME came.
+    pinged: float
+
+    @property
+    def idle_since(self) -> float:
+        """Since when nothing was sent, or since the last PING nothing was heard."""
+        return min(self.sent, max(self.heard, self.pinged))
 
 
 @dataclass(slots=True)
@@ -189,8 +197,8 @@ class Connection:
         match self._state:
             case _Greeting(until) | _Lost(until):
                 return until
-            case _Welcomed(heard, sent):
-                return min(heard + self.silence, sent + self.settings.ping_after)
+            case _Welcomed(heard) as state:
+                return min(heard + self.silence, state.idle_since + self.settings.ping_after)
         return None
 
     def ticked(self, now: float) -> Event:
@@ -200,9 +208,10 @@ class Connection:
                 if self._tried >= self.places:
                     self._patience = min(self._patience * 2, self.silence)
                 return self._lose(f"no WELCOME within {waited:g} s", now)
-            case _Welcomed(heard, _) if now >= heard + self.silence:
+            case _Welcomed(heard) if now >= heard + self.silence:
                 return self._lose(f"silent for {self.silence:g} s", now)
-            case _Welcomed(_, sent) if now >= sent + self.settings.ping_after:
+            case _Welcomed() as state if now >= state.idle_since + self.settings.ping_after:
+                state.pinged = now
                 return SayPing()
             case _Lost(until) if now >= until:
                 self._tried += 1
@@ -318,7 +327,7 @@ class Connection:
         self._has_hurried = False
         self._has_told = False
         self._asked, self._refused = 0.0, None
-        self._state = _Welcomed(heard=now, sent=now)
+        self._state = _Welcomed(heard=now, sent=now, pinged=now)
         return Welcomed(welcome, left)
 
     def _failed(self, error: Error, now: float) -> Event:
