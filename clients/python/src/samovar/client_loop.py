@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import zmq
 
 from .endpoints import Listener
-from .errors import ClientClosed, KeyFileError, PeerRefused, Unsettled
+from .errors import ClientClosed, PeerRefused, Unsettled
 from .outbox_file import OutboxFile
 from .protocol import actions as act
 from .protocol.client import TIMELINE_CHANGED, ClientMachine, SubmitError
@@ -238,12 +238,11 @@ class ClientLoop:
         for action in actions:
             match action:
                 case act.Connect(place):
-                    self._connect(place, now)
+                    self._front.attempt(place, self.machine.connection)
                 case act.Disconnect():
                     self._front.close()
                 case act.CheckKey():
-                    if (note := self.machine.connection.key_found(self._front.read_key(), now)) is not None:
-                        log.log(note.level, "%s", note.text)
+                    self._perform(self._front.check_key(self.machine.connection, now), now)
                 case act.Send(frame, timeline):
                     self._front.socket.send(frame.parts(timeline))
                 case act.Connected(_, timeline):
@@ -277,14 +276,6 @@ class ClientLoop:
                     self.error = PeerRefused(error.code, error.text)
                 case act.Note() as note:
                     log.log(note.level, "%s", note.text)
-
-    def _connect(self, place: int, now: float) -> None:
-        try:
-            self.machine.connection.places = self._front.connect(place)
-            self.machine.connection.key_shown(self._front.shown_key)
-        # It may be there again at the next attempt.
-        except KeyFileError as error:
-            self._perform(self.machine.disconnected(now, str(error)), now)
 
     def _connected(self, timeline: bytes, now: float) -> None:
         if self._timeline not in (NO_TIMELINE, timeline):

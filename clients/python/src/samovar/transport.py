@@ -23,6 +23,8 @@ from . import folders
 from .endpoints import Endpoint, Endpoints, Listener, look_up, parse_all
 from .errors import EndpointError, KeyFileError
 from .keys import PeerKey, read_key
+from .protocol.actions import Note
+from .protocol.connection import Connection
 
 log = logging.getLogger("samovar")
 
@@ -361,11 +363,18 @@ class Link:
         self._attempt = None
         self.socket.close(linger)
 
-    @property
-    def shown_key(self) -> bytes | None:
-        """The public half of the key of the newest attempt; None without a key."""
-        return self.route.key.public if self.route is not None and self.route.key is not None else None
+    # For machines
 
-    def read_key(self) -> bytes | None:
-        """Likewise of the key that the file has now."""
-        return self._routes.read_public_key()
+    def attempt(self, place: int, connection: Connection) -> None:
+        """As `connect`, for a machine, whose connection is told of the places and of the key that is shown."""
+        try:
+            connection.places = self.connect(place)
+            connection.key_shown(self.route.key.public if self.route is not None and self.route.key is not None else None)
+        # It may be there again at the next attempt.
+        except KeyFileError as error:
+            self.socket.fail(str(error))
+
+    def check_key(self, connection: Connection, now: float) -> list[Note]:
+        """Tells the connection of a machine which key there is by now."""
+        note = connection.key_found(self._routes.read_public_key(), now)
+        return [] if note is None else [note]

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from .endpoints import Endpoints, Listener
-from .errors import KeyFileError, PeerRefused, Permanent, SamovarError, Unhandled
+from .errors import PeerRefused, Permanent, SamovarError, Unhandled
 from .job import Job
 from .packing import Unreadable, unpack
 from .protocol import actions as act
@@ -188,12 +188,11 @@ class _WorkerLoop:
         for action in actions:
             match action:
                 case act.Connect(place):
-                    self._connect(place, now)
+                    self._link.attempt(place, self._machine.connection)
                 case act.Disconnect():
                     self._link.close()
                 case act.CheckKey():
-                    if (note := self._machine.connection.key_found(self._link.read_key(), now)) is not None:
-                        log.log(note.level, "%s", note.text)
+                    self._perform(self._link.check_key(self._machine.connection, now), now)
                 case act.Send(frame, timeline):
                     self._link.socket.send(frame.parts(timeline))
                 case act.Start(task, timeline):
@@ -214,14 +213,6 @@ class _WorkerLoop:
                     log.log(note.level, "%s", note.text)
                 case act.Stop():
                     pass  # The machine has stopped, and with it the loop ends.
-
-    def _connect(self, place: int, now: float) -> None:
-        try:
-            self._machine.connection.places = self._link.connect(place)
-            self._machine.connection.key_shown(self._link.shown_key)
-        # It may be there again at the next attempt.
-        except KeyFileError as error:
-            self._perform(self._machine.disconnected(now, str(error)), now)
 
     # Jobs
 
