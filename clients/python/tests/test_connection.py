@@ -144,6 +144,35 @@ class ConnectionTests(unittest.TestCase):
         connection.received(welcome(), 0)
         self.assertEqual(connection.disconnected(0), conn.Lost("the connection broke"))
 
+    def test_what_somebody_has_to_mend_is_told_in_any_case_each_reason_once_until_the_next_welcome(self) -> None:
+        connection = greeting(places=2)
+        key, name = conn.Particular("the key file cannot be opened"), conn.Particular("the name has no address")
+        told: list[str | None] = []
+        for reason in (key, "the connection broke", name, "nobody listens there", key, name):
+            lost = connection.disconnected(0, reason)
+            assert isinstance(lost, conn.Lost)
+            told.append(lost.reason)
+            connection.ticked(0)
+        self.assertEqual(told, [key, None, name, None, None, None])
+        connection.received(welcome(), 0)
+        self.assertEqual(connection.disconnected(0, name), conn.Lost(name))
+
+    def test_no_more_than_32_reasons_are_told(self) -> None:
+        connection = greeting()
+        told = []
+        for number in range(40):
+            told.append(connection.disconnected(0, conn.Particular(f"reason {number}")) != conn.Lost(None))
+            connection.ticked(0)
+        self.assertEqual(told, [True] * 32 + [False] * 8)
+
+    def test_why_a_key_is_refused_is_told_after_another_reason(self) -> None:
+        connection = welcomed()
+        self.assertEqual(connection.disconnected(0), conn.Lost("the connection broke"))
+        for told in (True, False):
+            connection.ticked(99)
+            connection.received(error(ErrorCode.KEY_REFUSED), 99)
+            self.assertEqual(connection.key_found(None, 99) is not None, told)
+
     def test_welcome_of_another_timeline_forgets_witness_and_proof(self) -> None:
         connection = greeting()
         connection.received(welcome(42, proof=Proof(42, 7)), 0)
@@ -317,7 +346,7 @@ class PlaceTests(unittest.TestCase):
             return connection.received(error(ErrorCode.KEY_REFUSED), 0)
 
         def turned_away(connection: conn.Connection) -> conn.Event:
-            return connection.disconnected(0, "the store does not take this key", refuses_key=True)
+            return connection.disconnected(0, conn.KeyRefused("the store does not take this key"))
 
         for lose in (refused, turned_away):
             pauses = []

@@ -16,7 +16,7 @@ from fake_store import FakeStore
 from support import DEADLINE, eventually
 
 from samovar import Applied, Client, ErrorCode, KeyFileError, NoStore, Operator, PeerRefused, RequestRefused, Worker
-from samovar.endpoints import Listener
+from samovar.endpoints import Listener, parse_all
 from samovar.protocol.frame import Frame, Kind
 from samovar.transport import CLIENT_BYTES, Bell, Link, Routes
 
@@ -158,6 +158,21 @@ class CurveTests(unittest.IsolatedAsyncioTestCase):
             self.write(self.store.public)
             await client.connected()
 
+    async def test_why_there_can_be_no_connection_is_told_though_another_reason_was_before(self) -> None:
+        with self.assertLogs("samovar", "WARNING") as logs:
+            async with asyncio.timeout(DEADLINE), self.client("tcp://127.0.0.1:1"):
+                await eventually("nobody listens there", lambda: logs.output)
+                self.path.unlink()
+                await eventually("the key file is missing", lambda: any("cannot be opened" in line for line in logs.output))
+
+    async def test_a_store_that_has_another_key_is_told_though_another_reason_was_before(self) -> None:
+        with self.assertLogs("samovar", "WARNING") as logs:
+            async with asyncio.timeout(DEADLINE), self.client("tcp://127.0.0.1:1") as client:
+                await eventually("nobody listens there", lambda: logs.output)
+                self.write(zmq.curve_keypair()[0])
+                with mock.patch.object(client._routes, "_endpoints", parse_all(self.store.endpoint)):
+                    await eventually("another key", lambda: any("the handshake failed" in line for line in logs.output))
+
     async def test_each_endpoint_and_server_key_is_tried_before_any_pause(self) -> None:
         self.write(zmq.curve_keypair()[0], self.store.public)
         with self.assertLogs("samovar", "DEBUG") as logs:
@@ -182,6 +197,10 @@ class CurveTests(unittest.IsolatedAsyncioTestCase):
             self.store.welcome = good
             await eventually("it comes again", lambda: self.store.greetings == 2)
             worker.drain()
+
+    async def test_an_operator_is_told_why_there_is_no_store(self) -> None:
+        with self.assertRaisesRegex(NoStore, "within 0.3 s: nobody listens there"):
+            await Operator(endpoint="tcp://127.0.0.1:1", key=self.path).ask("status", patience=0.3)
 
     async def test_a_peer_without_a_key_gets_nowhere(self) -> None:
         with self.assertRaises(NoStore):

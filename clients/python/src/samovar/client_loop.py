@@ -22,7 +22,7 @@ from .protocol.received import Malformed, parse
 from .protocol.requests import OutputsAfter, Page, PageRequest, ViewsAfter
 from .protocol.subscriber import KEYED, STANDARD, SubscriberMachine
 from .receipts import Receipt, Rejected, Unknown, View, receipt_of
-from .transport import CLIENT_BYTES, LINGER, Bell, KeyRefused, Link, PeerSocket, Route, Routes
+from .transport import CLIENT_BYTES, LINGER, Bell, Link, PeerSocket, Route, Routes
 
 log = logging.getLogger("samovar.client")
 
@@ -219,7 +219,7 @@ class ClientLoop:
             except Malformed as error:
                 log.debug("dropped a message: %s", error)
         if end is not None:
-            actions += self.machine.disconnected(now, end, isinstance(end, KeyRefused))
+            actions += self.machine.disconnected(now, end)
         actions += self.machine.ticked(now)
         # The store keeps a window of outcomes. Of those that nobody has taken, the oldest gives way to new inputs.
         if (sequence := self.machine.held_up_by) in self._untaken:

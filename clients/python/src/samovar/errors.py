@@ -71,7 +71,7 @@ class StreamError(SamovarError):
 
 
 class NoStore(SamovarError):
-    """No store has answered an operator's request in time."""
+    """No store has answered an operator's request in time; and why, if more is known."""
 
 
 class RequestRefused(SamovarError):

@@ -10,9 +10,10 @@ from typing import Any
 
 from .endpoints import Endpoints, Listener
 from .errors import EndpointError, ErrorCode, NoStore, PeerRefused, RequestRefused
+from .protocol.connection import KeyRefused
 from .protocol.frame import Frame, Kind
 from .protocol.received import Error, Malformed, Reply, parse
-from .transport import CLIENT_BYTES, Bell, KeyRefused, Link, Routes
+from .transport import CLIENT_BYTES, Bell, Link, Routes
 
 log = logging.getLogger("samovar.operator")
 
@@ -56,6 +57,7 @@ class Operator:
         attempt = 0
         was_sent = False
         refusal: KeyRefused | None = None
+        reason: str | None = None
         while (now := loop.time()) < deadline:
             try:
                 reply = await self._attempt(link, bell, request, number, attempt, min(now + _AGAIN, deadline))
@@ -65,7 +67,8 @@ class Operator:
             if not isinstance(reply, Reply):
                 attempt += 1
                 was_sent = was_sent or is_sent
-                refusal = reply or refusal
+                reason = reply or reason
+                refusal = reply if isinstance(reply, KeyRefused) else refusal
                 # Where there are several places, another may take it.
                 if refusal is not None and attempt % link.places == 0:
                     raise PeerRefused(ErrorCode.KEY_REFUSED, refusal)
@@ -75,7 +78,7 @@ class Operator:
             else:
                 doubt = "asked again, for the first time was not answered: that may have done it"
                 raise RequestRefused(f"{reply.refusal} ({doubt})" if was_sent and verb in _CHANGES else reply.refusal)
-        raise NoStore(f"no store has answered within {patience:g} s")
+        raise NoStore(f"no store has answered within {patience:g} s" + (f": {reason}" if reason else ""))
 
     async def status(self) -> dict[str, Any]:
         """How the store is doing: a dictionary for people, which may grow."""
@@ -84,8 +87,8 @@ class Operator:
 
     async def _attempt(
         self, link: Link, bell: Bell, request: Frame, number: int, place: int, deadline: float
-    ) -> Reply | KeyRefused | None:
-        """Asks once, on a socket of its own, which is left to be closed."""
+    ) -> Reply | str | None:
+        """Asks once, on a socket of its own, which is left to be closed. Returns the answer, or why the connection is over."""
         link.connect(place)
         link.socket.send(request.parts())
         while asyncio.get_running_loop().time() < deadline:
@@ -101,7 +104,7 @@ class Operator:
                         return KeyRefused(text)
             if end is not None:
                 log.debug("asking again: %s", end)
-                return end if isinstance(end, KeyRefused) else None
+                return end
         return None
 
 

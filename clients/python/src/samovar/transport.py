@@ -24,7 +24,7 @@ from .endpoints import Endpoint, Endpoints, Listener, look_up, parse_all
 from .errors import EndpointError, KeyFileError
 from .keys import PeerKey, read_key
 from .protocol.actions import Note
-from .protocol.connection import Connection
+from .protocol.connection import Connection, KeyRefused, Particular
 
 log = logging.getLogger("samovar")
 
@@ -55,19 +55,17 @@ _OPTIONS = {
 }
 
 
-class KeyRefused(str):
-    """Why a connection is over, if it is because the store does not take the key."""
-
-
 #: What the monitor of a socket says of a connection that is over, or came to nothing.
 _ENDS: dict[int, str] = {
     zmq.EVENT_DISCONNECTED: "the connection broke",
     zmq.EVENT_CLOSED: "nobody listens there",
     zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: "the handshake failed: the store wants a key, or has another than the key file says",
-    zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: "the handshake failed: that is no store, or one without keys",
+    zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: Particular("the handshake failed: that is no store, or one without keys"),
     zmq.EVENT_HANDSHAKE_FAILED_AUTH: KeyRefused("the store does not take this key"),
 }
 _EVENTS = sum(_ENDS)
+#: A store that ends in the middle of a handshake does so once; one that has another key does so each time.
+_UNANSWERED = 5
 
 
 class Bell:
@@ -192,7 +190,9 @@ class PeerSocket:
         #: Whether a message has left since `close`.
         self.has_sent = False
         #: Why there is no socket, and will be none before the next attempt.
-        self._failure: str | None = None
+        self._failure: Particular | None = None
+        #: How many connections have ended in the middle of a handshake, one after the other.
+        self._unanswered = 0
 
     @property
     def is_open(self) -> bool:
@@ -258,7 +258,7 @@ class PeerSocket:
 
     def fail(self, reason: str) -> None:
         """There can be no socket, which `receive` tells as the end of the connection."""
-        self._failure = reason
+        self._failure = Particular(reason)
         self._bell.ring()
 
     def send(self, parts: Sequence[bytes]) -> None:
@@ -275,6 +275,7 @@ class PeerSocket:
                 messages.append(self._socket.recv_multipart(zmq.NOBLOCK))
             except zmq.Again:
                 break
+            self._unanswered = 0
         return messages, reason
 
     def is_ready(self) -> bool:
@@ -295,15 +296,21 @@ class PeerSocket:
 
     def _end(self) -> str | None:
         """Why the connection is over, if the monitor says so. It is a hint: an event may be missing."""
-        reason, self._failure = self._failure, None
+        reason: str | None = self._failure
+        self._failure = None
         while self._monitor is not None:
             try:
                 event = parse_monitor_message(self._monitor.recv_multipart(zmq.NOBLOCK))
             except zmq.Again:
                 break
             # The first is the cause, and others follow from it.
-            reason = reason or _ENDS.get(event["event"])
+            reason = reason or self._reason(event["event"])
         return reason
+
+    def _reason(self, event: int) -> str | None:
+        self._unanswered = self._unanswered + 1 if event == zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL else 0
+        reason = _ENDS.get(event)
+        return Particular(reason) if reason is not None and self._unanswered >= _UNANSWERED else reason
 
 
 def _events(socket: zmq.Socket[bytes]) -> int:

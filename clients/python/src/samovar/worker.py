@@ -22,7 +22,7 @@ from .protocol.answers import Answer, Done, Failed
 from .protocol.frame import Lease, Offer, Schema
 from .protocol.received import Malformed, Task, parse
 from .protocol.worker import State, WorkerMachine
-from .transport import LINGER, WORKER_BYTES, Bell, KeyRefused, Link, Routes
+from .transport import LINGER, WORKER_BYTES, Bell, Link, Routes
 
 log = logging.getLogger("samovar.worker")
 
@@ -178,7 +178,7 @@ class _WorkerLoop:
             except Malformed as error:
                 log.debug("dropped a message: %s", error)
         if end is not None:
-            self._perform(machine.disconnected(now, end, isinstance(end, KeyRefused)), now)
+            self._perform(machine.disconnected(now, end), now)
         if self._wants_to_drain:
             self._perform(machine.drain(now), now)
         self._perform(machine.ticked(now), now)

@@ -236,10 +236,10 @@ class ClientMachine:
             self._repeat_at = now + self.connection.silence
         return actions
 
-    def disconnected(self, now: float, reason: str = "the connection broke", refuses_key: bool = False) -> list[ClientAction]:
+    def disconnected(self, now: float, reason: str = "the connection broke") -> list[ClientAction]:
         """The transport knows that the connection is gone. Without this event, silence tells."""
         actions: list[ClientAction] = []
-        self._perform(self.connection.disconnected(now, reason, refuses_key), now, actions)
+        self._perform(self.connection.disconnected(now, reason), now, actions)
         return actions
 
     def received(self, envelope: rx.Envelope, now: float) -> list[ClientAction]:

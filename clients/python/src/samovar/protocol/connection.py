@@ -42,6 +42,16 @@ from .received import Content, Envelope, Error, Goodbye, Ping, Welcome
 
 #: The longest wait that a store may ask for.
 LONGEST_WAIT = 60.0
+#: How many reasons are told before it is left at these.
+_REASONS = 32
+
+
+class Particular(str):
+    """Why a connection is over, if somebody has to mend that."""
+
+
+class KeyRefused(str):
+    """Why a connection is over, if it is because the store does not take the key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +116,7 @@ class Deliver:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Close the socket; the reason is told once, and not for every attempt."""
+    """Close the socket; a reason is told once, and not for every attempt."""
 
     reason: str | None
 
@@ -181,9 +191,10 @@ class Connection:
         self._shortest = math.inf
         self._shown: bytes | None = None
         #: The key that the store has not taken, and its word for why, as long as it is not known whether there is another one.
-        self._refused: tuple[bytes | None, str] | None = None
+        self._refused: tuple[bytes | None, KeyRefused] | None = None
         self._has_hurried = False
-        self._has_told = False
+        #: The reasons that were told since the last WELCOME.
+        self._told: set[str] = set()
         #: The longest that a place has asked for since the last pause or WELCOME.
         self._asked = 0.0
 
@@ -220,10 +231,8 @@ class Connection:
                 return Open()
         return None
 
-    def disconnected(self, now: float, reason: str = "the connection broke", refuses_key: bool = False) -> Event:
-        """The transport knows that the connection is gone, and perhaps that it is because the store does not take the key."""
-        if refuses_key and isinstance(self._state, _Greeting | _Welcomed):
-            return self._lose("", now, refusal=reason)
+    def disconnected(self, now: float, reason: str = "the connection broke") -> Event:
+        """The transport knows that the connection is gone, and perhaps a `Particular` reason, or `KeyRefused`."""
         return self.start_over(reason, now)
 
     def start_over(self, reason: str, now: float) -> Event:
@@ -248,10 +257,7 @@ class Connection:
             self._state = _Lost(until=now)
             return None
         # Once until WELCOME: it is tried again for ever.
-        if self._has_told:
-            return None
-        self._has_told = True
-        return Note(f"the store refuses the key: {reason}", is_warning=True)
+        return Note(f"the store refuses the key: {reason}", is_warning=True) if self._tell(reason) else None
 
     def has_told(self, turn: int) -> None:
         """The store has told of a turn, in its timeline."""
@@ -309,7 +315,8 @@ class Connection:
     def _accept(self, welcome: Welcome, envelope: Envelope, now: float) -> Event:
         # Another store has taken over from this one, which may not know it yet: nothing that it says counts.
         if envelope.timeline == self.timeline and welcome.start < self.start:
-            return self._lose(f"a store of an earlier start ({welcome.start}) answers; start {self.start} is known", now)
+            reason = f"a store of an earlier start ({welcome.start}) answers; start {self.start} is known"
+            return self._lose(Particular(reason), now)
         left = None if self.timeline in (NO_TIMELINE, envelope.timeline) else self.timeline
         self.timeline = envelope.timeline
         if left is not None:
@@ -325,7 +332,7 @@ class Connection:
         self._began = None
         self._shortest = math.inf
         self._has_hurried = False
-        self._has_told = False
+        self._told.clear()
         self._asked, self._refused = 0.0, None
         self._state = _Welcomed(heard=now, sent=now, pinged=now)
         return Welcomed(welcome, left)
@@ -335,7 +342,7 @@ class Connection:
             case ErrorCode.RETRY_LATER:
                 return self._lose(error.text, now, wait=min(max(error.wait, 0.0), LONGEST_WAIT))
             case ErrorCode.KEY_REFUSED:
-                return self._lose("", now, refusal=error.text)
+                return self._lose(KeyRefused(error.text), now)
             case ErrorCode.UNKNOWN_PEER:
                 if not self.is_welcomed:
                     return None
@@ -359,8 +366,8 @@ class Connection:
         if proof is not None and (self.proof is None or proof.turn >= self.proof.turn):
             self.proof = proof
 
-    def _lose(self, reason: str, now: float, wait: float = 0.0, refusal: str | None = None) -> Lost | CheckKey:
-        """Tells the reason if it is the first loss since the last WELCOME.
+    def _lose(self, reason: str, now: float, wait: float = 0.0) -> Lost | CheckKey:
+        """Tells a reason that is particular, and of the others the first since the last WELCOME, if no place is left to try.
 
         What a place says of when to come again, or of the key, holds for the pause, and the others are tried before.
         """
@@ -371,12 +378,12 @@ class Connection:
             self._shortest = min(self._shortest, now - self._began)
             self._began = None
         self._asked = max(self._asked, wait)
-        if refusal is not None:
-            self._refused = (self._shown, refusal)
+        if isinstance(reason, KeyRefused):
+            self._refused = (self._shown, reason)
+        is_particular = isinstance(reason, Particular)
         if was_greeting and 0 < self._tried < self.places:
             self._state = _Lost(until=now)
-            return Lost(None)
-        is_first = self._backoff.is_fresh
+            return Lost(reason if is_particular and self._tell(reason) else None)
         if self._shortest < math.inf and self.settings.handshake:
             self._backoff.rise(self._shortest)
         self._shortest = math.inf
@@ -385,11 +392,18 @@ class Connection:
         self._asked = 0.0
         if self._refused is None:
             self._state = _Lost(until=now + pause)
-            return Lost(reason if is_first else None)
+            return Lost(reason if (is_particular or not self._told) and self._tell(reason) else None)
         # A key is not good again within a moment, and many may have lost theirs together.
         longest = self.settings.longest_pause
         self._state = _Lost(until=now + max(pause, self.random.uniform(longest / 2, longest)))
         return CheckKey()
+
+    def _tell(self, reason: str) -> bool:
+        """False for what was told before."""
+        if reason in self._told or len(self._told) >= _REASONS:
+            return False
+        self._told.add(reason)
+        return True
 
 
 class Backoff:
@@ -408,8 +422,6 @@ class Backoff:
 
     def reset(self) -> None:
         self._ceiling = self._first
-        #: No attempt has failed since the last success.
-        self.is_fresh = True
 
     def rise(self, height: float) -> None:
         """The ceiling is at least this high."""
@@ -419,7 +431,6 @@ class Backoff:
         pause = random.uniform(0, self._ceiling)
         is_gentle = self._ceiling < self._first * self.GENTLE_RISE
         self._ceiling = min(self._ceiling + self._first / 2 if is_gentle else self._ceiling * 2, self._longest)
-        self.is_fresh = False
         return pause
 
 

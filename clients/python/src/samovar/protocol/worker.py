@@ -205,10 +205,10 @@ class WorkerMachine:
             self._send(Frame(Kind.PROGRESS, 0, (reports[first : first + self._settings.frame_reports],)), now, actions)
         return actions
 
-    def disconnected(self, now: float, reason: str = "the connection broke", refuses_key: bool = False) -> list[WorkerAction]:
+    def disconnected(self, now: float, reason: str = "the connection broke") -> list[WorkerAction]:
         """The transport knows that the connection is gone. Without this event, silence tells."""
         actions: list[WorkerAction] = []
-        self._perform(self.connection.disconnected(now, reason, refuses_key), now, actions)
+        self._perform(self.connection.disconnected(now, reason), now, actions)
         return actions
 
     def drain(self, now: float) -> list[WorkerAction]:
