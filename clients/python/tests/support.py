@@ -10,8 +10,11 @@ import signal
 import subprocess
 import tempfile
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from samovar import Client, Operator, Worker
@@ -43,6 +46,19 @@ async def eventually(what: str, condition: Callable[[], Any]) -> Any:
             return found
     except TimeoutError:
         raise AssertionError(f"not within {DEADLINE:g} s: {what}") from None
+
+
+@contextmanager
+def busy_threads() -> Iterator[None]:
+    """Handlers have taken all threads of `asyncio.to_thread`."""
+    with ThreadPoolExecutor(1) as threads:
+        may_end = Event()
+        asyncio.get_running_loop().set_default_executor(threads)
+        threads.submit(may_end.wait)
+        try:
+            yield
+        finally:
+            may_end.set()
 
 
 class Store:

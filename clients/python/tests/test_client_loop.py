@@ -8,6 +8,7 @@ import unittest
 from typing import Any
 from unittest import mock
 
+from support import busy_threads
 from test_client_machine import AWAY, HOME, ME, envelope, machine, receipt, welcome
 
 import zmq
@@ -152,6 +153,20 @@ class WaitingTests(unittest.IsolatedAsyncioTestCase):
         for future in sending:
             self.assertTrue(future.done(), "nobody waits for ever")
         self.assertEqual(sending[1].result(), (2, Unknown("the outbox cannot be written: No space left on device")))
+
+    async def test_inputs_are_written_and_sent_while_others_have_all_threads(self) -> None:
+        outbox = mock.Mock(outbox=ClientOutbox(ME))
+        client = machine(outbox.outbox)
+        client.ticked(0)
+        self.loop = ClientLoop(client, Routes("ipc:///nowhere", None), "main", outbox)
+        with busy_threads():
+            async with asyncio.timeout(5):
+                await self.hears(welcome())
+                self.loop.submit(b"1", False, asyncio.get_running_loop().create_future())
+                await self.loop._round(1)
+        self.assertEqual(outbox.add.call_count, 2)
+        kinds = [HEADER.unpack(header)[2] for header, *_ in self.loop._front.socket._waiting]
+        self.assertEqual(kinds[-1], Kind.SEND)
 
     async def test_an_outcome_that_nobody_took_does_not_hold_up_the_inputs_of_others(self) -> None:
         outbox = mock.Mock(outbox=ClientOutbox(ME))

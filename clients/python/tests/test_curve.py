@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import socket
 import tempfile
+import threading
 import unittest
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import zmq
 from fake_store import FakeStore
-from support import DEADLINE, eventually
+from support import DEADLINE, busy_threads, eventually
 
-from samovar import Applied, Client, ErrorCode, KeyFileError, NoStore, Operator, PeerRefused, RequestRefused, Worker
-from samovar.endpoints import Listener, parse_all
+from samovar import Applied, Client, Endpoint, ErrorCode, KeyFileError, NoStore, Operator, PeerRefused, RequestRefused, Worker
+from samovar.endpoints import Listener, look_up, parse_all
 from samovar.protocol.frame import Frame, Kind
 from samovar.transport import CLIENT_BYTES, Bell, Link, Routes
 
@@ -54,9 +55,9 @@ class CurveTests(unittest.IsolatedAsyncioTestCase):
                 if view.turn > 12:
                     break
 
-    def resolver(self, look_up: Callable[..., Awaitable[Any]]) -> Any:
+    def resolver(self, look_up: Callable[..., list[Any]]) -> Any:
         """In place of that of the system, which nobody else asks: with libzmq the name of these tests has no address."""
-        return mock.patch.object(asyncio.get_running_loop(), "getaddrinfo", look_up)
+        return mock.patch("socket.getaddrinfo", look_up)
 
     @property
     def named(self) -> str:
@@ -65,7 +66,7 @@ class CurveTests(unittest.IsolatedAsyncioTestCase):
     async def test_a_name_is_looked_up_for_each_attempt_and_its_addresses_are_places(self) -> None:
         asked: list[str] = []
 
-        async def look_up(host: str, *_: object, **__: object) -> list[Any]:
+        def look_up(host: str, *_: object, **__: object) -> list[Any]:
             asked.append(host)
             if len(asked) == 1:
                 raise socket.gaierror("nobody knows it yet")
@@ -81,12 +82,14 @@ class CurveTests(unittest.IsolatedAsyncioTestCase):
         self.assertGreaterEqual(len(asked), 3)
 
     async def test_a_look_up_that_takes_longer_than_an_attempt_is_for_the_next_one(self) -> None:
-        answer: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+        may_answer = threading.Event()
+        self.addCleanup(may_answer.set)
         asked: list[str] = []
 
-        async def look_up(host: str, *_: object, **__: object) -> list[Any]:
+        def look_up(host: str, *_: object, **__: object) -> list[Any]:
             asked.append(host)
-            return await answer
+            may_answer.wait()
+            return addresses("127.0.0.1", "::1")
 
         link = Link(Routes(self.named, self.path), Listener.FRONT, Bell(), CLIENT_BYTES)
         with self.resolver(look_up):
@@ -94,10 +97,16 @@ class CurveTests(unittest.IsolatedAsyncioTestCase):
                 link.connect(place)
                 await asyncio.sleep(0.01)
                 self.assertFalse(link.socket.is_open)
-            answer.set_result(addresses("127.0.0.1", "::1"))
+            may_answer.set()
             await eventually("a socket", lambda: link.socket.is_open)
         self.assertEqual((len(asked), link.places), (1, 2))
         link.close()
+
+    async def test_a_name_is_looked_up_while_others_have_all_threads(self) -> None:
+        with busy_threads(), self.resolver(lambda *_, **__: addresses("127.0.0.1")):
+            async with asyncio.timeout(5):
+                found = await look_up(Endpoint.parse("tcp://store.invalid:7000"))
+        self.assertEqual(found, [Endpoint.parse("tcp://127.0.0.1:7000")])
 
     async def test_a_worker_with_a_key_works(self) -> None:
         worker = Worker("Counter", endpoint=self.store.endpoint, key=self.path)

@@ -7,6 +7,7 @@ import logging
 import random
 from collections import deque
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -62,6 +63,8 @@ class ClientLoop:
         self._is_closing = False
         self._instance = instance
         self._outbox = outbox
+        #: Where the outbox is written: the threads of the event loop may all be taken by others, for as long as they like.
+        self._thread = ThreadPoolExecutor(1, "samovar-outbox")
         self._restoring = {} if outbox is None else {input.sequence: input.input for input in outbox.outbox.inputs}
         if not self._restoring:
             self.restored.put_nowait(None)
@@ -227,7 +230,7 @@ class ClientLoop:
             self.machine.seen(sequence)
         # Whatever anybody is told or sent next may rely on what is in the outbox.
         if self._outbox is not None and (entries := self.machine.take_entries()):
-            await asyncio.to_thread(self._outbox.add, entries)
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._outbox.add, entries)
         self.machine.saved()
         actions += self.machine.close(now) if self._is_closing else self.machine.flush(now)
         self._perform(actions, now)
@@ -377,6 +380,7 @@ class ClientLoop:
         self._has_ended = True
         self._front.close()
         self._feed.close()
+        self._thread.shutdown(wait=False)
         if self._outbox is not None:
             self._outbox.close()
         # If a round has failed, so has what it was to tell of these, and nobody knows whether they are on disk.

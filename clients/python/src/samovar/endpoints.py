@@ -7,8 +7,10 @@ import ipaddress
 import os
 import socket
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import partial
 from typing import TypeAlias
 
 from . import folders
@@ -116,10 +118,15 @@ def parse_all(endpoints: Endpoints) -> tuple[Endpoint, ...]:
 
 async def look_up(endpoint: Endpoint) -> list[Endpoint] | EndpointError:
     """The addresses of an endpoint whose host is a name, in the order of the system's resolver; or why there are none."""
+    # Those of the event loop may all be taken by handlers, for as long as they like.
+    thread = ThreadPoolExecutor(1, "samovar-look-up")
+    ask = partial(socket.getaddrinfo, endpoint.host, None, type=socket.SOCK_STREAM)
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(endpoint.host, None, type=socket.SOCK_STREAM)
+        found = await asyncio.get_running_loop().run_in_executor(thread, ask)
     except (OSError, UnicodeError) as error:
         return EndpointError(f"the name {endpoint.host} cannot be looked up: {error}")
+    finally:
+        thread.shutdown(wait=False)
     hosts = dict.fromkeys(f"[{at[0]}]" if family == socket.AF_INET6 else str(at[0]) for family, _, _, _, at in found)
     return [replace(endpoint, host=host) for host in hosts] or EndpointError(f"the name {endpoint.host} has no address")
 
