@@ -17,8 +17,8 @@ from samovar.client_loop import ClientLoop
 from samovar.endpoints import Listener, parse_all
 from samovar.protocol import received as rx
 from samovar.protocol.backlog import ClientSettings
-from samovar.protocol.frame import HEADER, Frame, Kind
-from samovar.protocol.outbox import ClientOutbox
+from samovar.protocol.frame import HEADER, Frame, Kind, Submission
+from samovar.protocol.outbox import Accepted, ClientOutbox
 from samovar.receipts import Receipt, turn_of
 from samovar.transport import PeerSocket, Route, Routes
 
@@ -185,6 +185,22 @@ class WaitingTests(unittest.IsolatedAsyncioTestCase):
             await self.loop._round(1)
         told = [HEADER.unpack(header) for header, *_ in self.loop._front.socket._waiting]
         self.assertIn((Kind.PING, 2), [(kind, number) for _, _, kind, _, _, number in told])
+
+    async def test_an_outcome_that_is_not_read_and_holds_up_inputs_is_told_once(self) -> None:
+        outbox = mock.Mock(outbox=ClientOutbox(ME))
+        outbox.outbox.add(Accepted(Submission(1, None, b"1")))
+        self.loop = ClientLoop(machine(outbox.outbox), Routes("ipc:///nowhere", None), "main", outbox)
+        self.loop.machine.ticked(0)
+        await self.hears(welcome(credit=1))
+        self.loop.submit(b"2", False, asyncio.get_running_loop().create_future())
+        await self.hears(receipt(rx.Outcome(1, 10, 0), credit=1))
+        with self.assertNoLogs("samovar.client", "WARNING"):
+            await self.loop._round(3.9)
+        with self.assertLogs("samovar.client", "WARNING") as logs:
+            for now in (4, 5):
+                await self.loop._round(now)
+        self.assertEqual(len(logs.output), 1)
+        self.assertIn("the outcome of input 1 was not seen: read `restored`", logs.output[0])
 
     async def test_nobody_waits_for_a_client_that_has_ended(self) -> None:
         waiting: list[asyncio.Future[Any]] = [self.settle(turn) for turn in range(4, 8)]

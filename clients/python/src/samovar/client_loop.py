@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -26,6 +27,9 @@ from .receipts import Receipt, Rejected, Unknown, View, receipt_of
 from .transport import CLIENT_BYTES, LINGER, Bell, Link, PeerSocket, Route, Routes
 
 log = logging.getLogger("samovar.client")
+
+#: So long, in seconds, an outcome may hold up inputs before that is told.
+_UNSEEN = 3.0
 
 #: What somebody wants of the loop; it gets the time.
 Command: TypeAlias = Callable[[float], None]
@@ -80,6 +84,8 @@ class ClientLoop:
         self._view_obstacle: str | None = None
         #: Inputs whose outcome came when nobody waited for it any more.
         self._untaken: set[int] = set()
+        #: The input whose outcome holds up others, and when to warn of that.
+        self._held_up: tuple[int, float] | None = None
         self._settles: dict[int, list[asyncio.Future[list[str]]]] = {}
         self._views: list[tuple[int, asyncio.Future[View]]] = []
         self._pages: dict[PageRequest, list[asyncio.Future[tuple[Page, bytes]]]] = {}
@@ -228,6 +234,7 @@ class ClientLoop:
         if (sequence := self.machine.held_up_by) in self._untaken:
             self._untaken.remove(sequence)
             self.machine.seen(sequence)
+        self._warn_of_unseen(now)
         # Whatever anybody is told or sent next may rely on what is in the outbox.
         if self._outbox is not None and (entries := self.machine.take_entries()):
             await asyncio.get_running_loop().run_in_executor(self._thread, self._outbox.add, entries)
@@ -236,6 +243,17 @@ class ClientLoop:
         self._perform(actions, now)
         self._ask_postponed(now)
         self._follow(now)
+
+    def _warn_of_unseen(self, now: float) -> None:
+        """Warns of an outcome that was not seen for some time while inputs wait for that: once."""
+        sequence = self.machine.held_up_by
+        if sequence is None:
+            self._held_up = None
+        elif self._held_up is None or self._held_up[0] != sequence:
+            self._held_up = (sequence, now + _UNSEEN)
+        elif now >= self._held_up[1]:
+            self._held_up = (sequence, math.inf)
+            log.warning("inputs wait, for the outcome of input %d was not seen: read `restored`", sequence)
 
     def _perform(self, actions: Iterable[act.ClientAction], now: float) -> None:
         for action in actions:
