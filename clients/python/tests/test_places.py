@@ -40,6 +40,13 @@ class EndpointTests(unittest.TestCase):
         with self.assertRaises(EndpointError):
             parse_all([])
 
+    def test_a_folder_may_have_commas_of_its_own(self) -> None:
+        text = "ipc:///run/a,b, c ,tcp://a:1, ipc:///d,"
+        self.assertEqual([str(one) for one in parse_all(text)], ["ipc:///run/a,b, c", "tcp://a:1", "ipc:///d,"])
+        for wrong in (",", ",tcp://a:1", "tcp://a:1,", "tcp://a:1,b:2"):
+            with self.subTest(wrong), self.assertRaises(EndpointError):
+                parse_all(wrong)
+
     def test_tcp_beyond_this_machine_needs_a_key(self) -> None:
         for near in ("tcp://localhost:7000", "tcp://127.0.0.2:7000", "tcp://[::1]:7000", "ipc:///a"):
             Routes(near, None)

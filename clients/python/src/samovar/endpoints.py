@@ -53,6 +53,8 @@ class Endpoint:
         host, port = _split(text.removeprefix("tcp://"))
         if not host:
             raise EndpointError(f"{text} has no host")
+        if "," in host:
+            raise EndpointError(f"{text} is no endpoint: each of several begins with its scheme")
         limit = 65_536 if os.environ.get(_ANY_PORT) else _PORT_LIMIT
         if not (port.isascii() and port.isdecimal() and 1 <= int(port) <= limit - len(Listener)):
             raise EndpointError(f"{text} has no port between 1 and {limit - len(Listener)}")
@@ -107,7 +109,7 @@ Endpoints: TypeAlias = str | Endpoint | Iterable[str | Endpoint]
 def parse_all(endpoints: Endpoints) -> tuple[Endpoint, ...]:
     """All endpoints, in order. Raises `EndpointError`."""
     if isinstance(endpoints, str):
-        endpoints = endpoints.split(",")
+        endpoints = _parts(endpoints)
     elif isinstance(endpoints, Endpoint):
         endpoints = [endpoints]
     parsed = tuple(Endpoint.parse(one.strip()) if isinstance(one, str) else one for one in endpoints)
@@ -129,6 +131,17 @@ async def look_up(endpoint: Endpoint) -> list[Endpoint] | EndpointError:
         thread.shutdown(wait=False)
     hosts = dict.fromkeys(f"[{at[0]}]" if family == socket.AF_INET6 else str(at[0]) for family, _, _, _, at in found)
     return [replace(endpoint, host=host) for host in hosts] or EndpointError(f"the name {endpoint.host} has no address")
+
+
+def _parts(text: str) -> list[str]:
+    """Between commas; the path of a folder may have some of its own."""
+    parts: list[str] = []
+    for piece in text.split(","):
+        if not parts or "://" in piece:
+            parts.append(piece)
+        else:
+            parts[-1] += "," + piece
+    return parts
 
 
 def _split(authority: str) -> tuple[str, str]:
