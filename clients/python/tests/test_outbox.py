@@ -123,6 +123,22 @@ class FileTests(unittest.TestCase):
         with self.assertRaisesRegex(OutboxError, "another process uses"):
             OutboxFile(self.path)
 
+    def test_a_symbolic_link_stands_for_the_file_that_it_leads_to(self) -> None:
+        target = self.path.parent / "elsewhere" / "target"
+        target.parent.mkdir()
+        self.path.symlink_to(target)
+        file = self.open()
+        file.add([accepted(1)])
+        with self.assertRaisesRegex(OutboxError, "another process uses"):
+            OutboxFile(target)
+        file.close()
+        self.assertTrue(self.path.is_symlink())
+        self.assertEqual(sorted(os.listdir(target.parent)), ["target", "target.lock"])
+        for path in (target, self.path):
+            again = OutboxFile(path)
+            again.close()
+            self.assertEqual([input.sequence for input in again.outbox.inputs], [1])
+
     def test_a_file_that_has_grown_is_written_anew(self) -> None:
         file = self.open()
         with mock.patch("samovar.outbox_file._COMPACTION_BYTES", 5_000):

@@ -24,7 +24,8 @@ class OutboxFile:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = os.fspath(path)
+        # A link stays where it is, and whoever comes by another way finds the same lock.
+        self._path = os.path.realpath(path)
         self._descriptor = -1
         self._mutex = threading.Lock()
         self._lock = self._take_lock()
@@ -71,7 +72,7 @@ class OutboxFile:
                 _write(descriptor, data)
                 os.fsync(descriptor)
                 os.rename(draft, self._path)
-                _sync_folder(os.path.dirname(os.path.abspath(self._path)))
+                _sync_folder(os.path.dirname(self._path))
             except BaseException:
                 os.close(descriptor)
                 raise
