@@ -182,11 +182,22 @@ class AnswerTests(unittest.TestCase):
         self.assertEqual(worker.flush(6.0), [done(3, 1)])
 
     def test_an_answer_that_is_too_large_fails_for_good(self) -> None:
-        worker = welcomed(settings=WorkerSettings(answer_bytes=3))
+        worker = welcomed(settings=WorkerSettings(answer_bytes=72))
         worker.received(tasks(1, number=1), 0)
         worker.finished(lease(1), Done((b"1234",)), 0)
-        failed = Failed("unhandled", "an answer of 4 bytes; 3 at most", permanent=True)
+        failed = Failed("unhandled", "an answer of 73 bytes; 72 at most", permanent=True)
         self.assertEqual(worker.flush(0), [results(3, (1, failed))])
+
+    def test_an_answer_of_many_messages_leaves_in_a_frame_that_the_store_takes_or_fails(self) -> None:
+        for count, is_taken in ((300_000, True), (595_000, False)):
+            worker = welcomed()
+            worker.received(tasks(1, number=1), 0)
+            worker.finished(lease(1), Done((b"1234567",) * count), 0)
+            [action] = worker.flush(0)
+            assert isinstance(action, act.Send)
+            self.assertLess(sum(map(len, action.frame.parts(HOME))), 5 << 20)
+            [[*_, verdict, _]] = action.frame.values[0]
+            self.assertEqual(verdict == 0, is_taken)
 
     def test_answers_that_are_not_acknowledged_stop_the_credit(self) -> None:
         worker = welcomed(settings=WorkerSettings(unacknowledged=1))

@@ -73,7 +73,8 @@ class Job:
 
     def send(self, message: Any) -> None:
         """Adds a message to the answer, before the one that the handler returns. All of them are applied together, when the
-        handler has returned; an attempt that fails has sent nothing. An answer has at most 4 MiB.
+        handler has returned; an attempt that fails has sent nothing. An answer has at most 4 MiB, with 5 bytes more for each
+        message.
 
         Raises TypeError for a message that MessagePack cannot say.
         """

@@ -20,6 +20,7 @@ class Done:
 
     @property
     def size(self) -> int:
+        """No less than what it takes in a frame: each message has a header there."""
         return 64 + sum(len(message) + 5 for message in self.messages)
 
     def values(self) -> list[Any]:
@@ -74,8 +75,8 @@ Answer: TypeAlias = Done | Failed | Returned
 def allowed(answer: Answer, limit: int) -> Answer:
     """The answer, or what the store is told instead if it cannot take it."""
     match answer:
-        case Done(messages) if (size := sum(map(len, messages))) > limit:
-            return Failed("unhandled", f"an answer of {size} bytes; {limit} at most", permanent=True)
+        case Done() if answer.size > limit:
+            return Failed("unhandled", f"an answer of {answer.size} bytes; {limit} at most", permanent=True)
         case Failed(reason, text, permanent):
             return Failed(reason, bounded(text), permanent)
     return answer

@@ -57,7 +57,7 @@ class WorkerSettings:
     #: Answers without acknowledgement at which the credit stops growing, and bytes of them.
     unacknowledged: int = 16_384
     unacknowledged_bytes: int = 64 << 20
-    #: The messages of one answer. A larger one fails its job for good.
+    #: One answer: its messages, with 5 bytes more for each and 64 for all. A larger one fails its job for good.
     answer_bytes: int = 4 << 20
     frame_bytes: int = 1 << 20
     #: Reports in a frame that tells of progress. One has less than a kilobyte.
