@@ -52,7 +52,7 @@ class Worker:
     What a handler returns and the end of the effect are one record: both happen, once, or neither. It may be run again after a
     crash, with the same `job.key`. What it raises is retried as the effect's `retry` says; `Permanent` is not. Handlers share
     the event loop with the connection: one that blocks it for six seconds is taken for dead, so blocking work goes to
-    `asyncio.to_thread`.
+    `asyncio.to_thread`, where nothing can stop it; see `run`.
 
     - `program`, `version`: whose effects these are; the store refuses another.
     - `endpoint`: where the store is; several, as a list or with commas, are tried in turn.
@@ -108,6 +108,9 @@ class Worker:
         was set by `loop.add_signal_handler` cannot be brought back: for such a signal it is the default.
 
         Cancellation leaves at once, which is as safe, only slower: the store takes the jobs back after a while.
+
+        What a handler does in `asyncio.to_thread` cannot be stopped: this returns while the thread goes on, the job runs
+        elsewhere meanwhile, and `asyncio.run` then joins the thread, so that the process ends only when that returns.
 
         Raises `PeerRefused` if the store refuses this worker, `EndpointError`, and `KeyFileError`.
         """
