@@ -23,6 +23,11 @@ async def work():
             case {"sleep": {"milliseconds": milliseconds}}:
                 await asyncio.sleep(milliseconds / 1000)
                 return {"slept": {}}
+            case {"report": {"count": count}}:
+                for number in range(count):
+                    job.progress(number / count)
+                    await asyncio.sleep(0.1)
+                return {"slept": {}}
             case {"send": {"count": count}}:
                 for number in range(count):
                     job.send({"counted": {"number": number + 1}})
