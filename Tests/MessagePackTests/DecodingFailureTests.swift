@@ -86,6 +86,14 @@ import Testing
                 == "field \"both._1.asked._0\": expected an integer, found a string of 1 byte")
     }
 
+    @Test(arguments: [true, false])
+    func `A word in the place of a case's values is no map, and is not repeated`(lenient: Bool) {
+        enum Query: Codable { case filter(by: [String: Int]?) }
+        #expect(failure(of: Message.self, ["add": "Ada"], lenient) == "field \"add\": expected a map, found a string of 3 bytes")
+        #expect(failure(of: Message.self, ["tick": "tick"], lenient) == "field \"tick\": expected a map, found a string of 4 bytes")
+        #expect(failure(of: Query.self, ["filter": "by"], lenient) == "field \"filter\": expected a map, found a string of 2 bytes")
+    }
+
     @Test func `An unknown field is named with those there are`() {
         #expect(
             failure(of: Seed.self, ["root": "/", "minimum": 5], true)

@@ -115,7 +115,8 @@ struct DecodingNode: PooledNode, ~Copyable {
     mutating func openMap() throws {
         guard content != .map else { return }
         reader.next = offset
-        if reader.isLenient, try reader.nextType() == .string, isEnum(subject) { try openWord() }
+        // What a value nests by hand has the value's type, and is no enum itself: of one it is the values of a case.
+        if reader.isLenient, !isNested, try reader.nextType() == .string, isEnum(subject) { try openWord() }
         try open(.map, "a map", [String: Any].self)
     }
 
