@@ -94,9 +94,11 @@ extension SamovarApp {
     /// The values of the view, one below the other.
     public static func screen(of view: Program.ViewState) -> String { ViewText.screen(of: value(of: view)) }
 
+    /// Fields as they are declared. Dictionaries and sets have the order in which a store sends them, and not that of their hashes, which is
+    /// another one in each process.
     private static func value(of view: Program.ViewState) -> MessagePackValue {
         do {
-            return try MessagePackValue(encoded: try MessagePackEncoder().encode(view))
+            return try MessagePackValue(encoded: try MessagePackEncoder(keepingFieldsInOrder: .default).encode(view))
         } catch {
             return .string("the view cannot be encoded: \(error)")
         }

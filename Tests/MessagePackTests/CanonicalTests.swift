@@ -47,6 +47,15 @@ import Testing
         #expect(try hex(encoder.encode(Set([[2], [1, 1], []]))) == "93909102920101")
     }
 
+    @Test func `An encoder of what is shown sorts dictionaries and sets, and leaves fields as they are declared`() throws {
+        struct Shown: Codable { var zebra = ["b": 1, "a": 2, "c": 3], a = Set([3, 1, 2]) }
+        let encoder = MessagePackEncoder(keepingFieldsInOrder: .default)
+        #expect(
+            try hex(encoder.encode(Shown())) == "82" + "a57a65627261" + "83a16102a16201a16303" + "a161" + "93010203")
+        enum Case: Codable { case both(zebra: Int, a: Int) }
+        #expect(try hex(encoder.encode(Case.both(zebra: 1, a: 2))) == "81a4626f7468" + "82a57a6562726101a16102")
+    }
+
     @Test func `Arrays keep their order, and equal floats have equal bytes`() throws {
         #expect(try encoder.encode([3, 1, 2]) == hex("93030102"))
         #expect(try encoder.encode(-0.0) == encoder.encode(0.0))

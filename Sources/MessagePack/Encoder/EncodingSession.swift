@@ -12,6 +12,8 @@ final class EncodingSession: CodingSession {
 
     let isCanonical: Bool
     let limits: MessagePackLimits
+    /// Whether canonical mode sorts all maps, and not only dictionaries.
+    let sortsFields: Bool
     private let nodes = Cell(NodePool<EncodingNode>())
     private let root: EncodingNode.Slot
     private let forms = Cell(TypeTable<Form>())
@@ -28,9 +30,10 @@ final class EncodingSession: CodingSession {
         return withExtendedLifetime(session) { isReference(KeyedEncodingContainer(KeyedEncoding<PathKey>(place: place))) }
     }()
 
-    init(isCanonical: Bool, limits: MessagePackLimits) {
+    init(isCanonical: Bool, limits: MessagePackLimits, sortsFields: Bool = true) {
         self.isCanonical = isCanonical
         self.limits = limits
+        self.sortsFields = sortsFields
         root = nodes.value.take { EncodingNode(isCanonical: isCanonical) }
     }
 

@@ -20,6 +20,8 @@ public struct MessagePackEncoder: Sendable {
     public let isCanonical: Bool
     /// How deep and how large what it writes may be.
     public let limits: MessagePackLimits
+    /// Whether, if it is canonical, the fields of a type are sorted as the pairs of dictionaries are.
+    private let sortsFields: Bool
 
     /// An encoder; it may be used again, from any thread.
     ///
@@ -29,6 +31,14 @@ public struct MessagePackEncoder: Sendable {
     public init(canonical: Bool = false, limits: MessagePackLimits = .default) {
         isCanonical = canonical
         self.limits = limits
+        sortsFields = true
+    }
+
+    /// An encoder of values that are shown: canonical, but for the fields of types, which stay in the order of their declaration.
+    package init(keepingFieldsInOrder limits: MessagePackLimits) {
+        isCanonical = true
+        self.limits = limits
+        sortsFields = false
     }
 
     /// Encodes one value.
@@ -44,6 +54,6 @@ public struct MessagePackEncoder: Sendable {
     ///
     /// - Throws: ``MessagePackError`` if the value exceeds the limits, or what the value's `encode(to:)` throws.
     public func encode<T: Encodable>(_ value: T, into writer: inout MessagePackWriter) throws {
-        try EncodingSession(isCanonical: isCanonical, limits: limits).encode(value, into: &writer)
+        try EncodingSession(isCanonical: isCanonical, limits: limits, sortsFields: sortsFields).encode(value, into: &writer)
     }
 }
