@@ -29,11 +29,10 @@ struct EngineCore<P: Program>: ~Copyable {
         let (encoder, decoder) = (MessagePackEncoder(canonical: true), MessagePackDecoder(lenient: true))
         let recorded = MessagePackDecoder(lenient: true, refusingUnknownFields: false)
         codecs = ProgramCodecs(encoder, decoder, recorded: recorded)
-        // A message is as large as a sender may make it; a state is as large as a snapshot can hold.
-        let room = MessagePackLimits(maximumBytes: Int(UInt32.max))
+        // A message is as large as a sender may make it.
         states = ValueCodec(
-            MessagePackEncoder(canonical: true, limits: room),
-            MessagePackDecoder(limits: room, lenient: true, refusingUnknownFields: false))
+            MessagePackEncoder(canonical: true, limits: .state),
+            MessagePackDecoder(limits: .state, lenient: true, refusingUnknownFields: false))
         self.encoder = encoder
         self.decoder = recorded
         self.secret = secret
@@ -270,4 +269,9 @@ struct EngineCore<P: Program>: ~Copyable {
         // What its own `encode(to:)` refuses is nothing that could be sent later.
         (try? encoder.encode(value)) ?? []
     }
+}
+
+extension MessagePackLimits {
+    /// Of a state, which is as large as a snapshot can hold.
+    package static var state: MessagePackLimits { MessagePackLimits(maximumBytes: Int(UInt32.max)) }
 }

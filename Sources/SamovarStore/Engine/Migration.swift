@@ -110,8 +110,7 @@ struct Migrations: Sendable {
         guard !changes.isEmpty else { return bytes }
         var step = version
         do {
-            // A state is as large as a snapshot can hold.
-            var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: Int(UInt32.max)))
+            var reader = MessagePackReader(bytes, limits: .state)
             var value = try reader.readValue()
             for (version, change) in changes {
                 step = version

@@ -40,7 +40,7 @@ public struct CapsuleReplay<P: Program> {
             throw CapsuleError("it is a capsule of \(content.schema); this program is \(P.schema)")
         }
         self.content = content
-        let decoder = MessagePackDecoder(lenient: true, refusingUnknownFields: false)
+        let decoder = MessagePackDecoder(limits: .state, lenient: true, refusingUnknownFields: false)
         func decode<Value: Decodable>(_ bytes: [UInt8], _ what: String) throws(CapsuleError) -> Value {
             do {
                 return try decoder.decode(Value.self, from: bytes)

@@ -63,6 +63,21 @@ import Testing
         #expect(try packing.packed() == content)
     }
 
+    @Test func `A state may be as large as in a store`() throws {
+        let state = Vault.State(bytes: [UInt8](repeating: 7, count: 64 << 20))
+        #expect(throws: MessagePackError.self, "it is beyond the limit of other values") { try MessagePackEncoder().encode(state) }
+        #expect(try Vault.isTrue("state.changes == 0", of: state))
+        let limits = MessagePackLimits(maximumBytes: 65 << 20)
+        let origin = Origin.client(session: UniqueID(high: 0, low: 1), sequence: 1)
+        let event = Record.Event.applied(message: MessagePackValue.string("change").encoded, hash: 0, closes: false)
+        let record = Record(turn: 10, time: Timestamp(microseconds: 1), origin: origin, event: event)
+        var content = CapsuleContent(
+            schema: Vault.schema, secret: Self.secret, turn: 9,
+            state: try MessagePackEncoder(canonical: true, limits: limits).encode(state), last: 10, items: [])
+        content.note(record)
+        #expect(try CapsulePacking<Vault>(content, try Bisection.Goal(named: "state.changes == 1", for: Vault.self)).fails)
+    }
+
     // MARK: The source
 
     @Test func `The source of a test says what happened, and holds the capsule`() throws {
@@ -114,5 +129,21 @@ private enum Dice: Program {
             Invariant("never exactly two") { state in state.throws.count != 2 },
             Invariant("all numbers are on a die") { state in state.throws.allSatisfy { (1...6).contains($0) } },
         ]
+    }
+}
+
+private enum Vault: OpenProgram {
+    struct State: Portable {
+        var bytes: [UInt8] = []
+        var changes = 0
+    }
+
+    enum Message: Portable { case change }
+
+    static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Vault> { .state(State()) }
+
+    static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Vault> {
+        state.changes += 1
+        return .none
     }
 }
