@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
+import MessagePack
 import SamovarHost
+import SamovarStore
 import SamovarText
 import SamovarWire
 
@@ -39,7 +41,9 @@ extension CommandFailure {
         case let error as PeerError where error.code == .sessionExpired: self.init(.unavailable, "\(error)")
         case let error as WorkerError where error.isForbidden: self.init(.noPermission, "\(error)")
         case is OtherTimeline: self.init(.unavailable, "\(error)")
-        case is OutboxError: self.init(.inputOutput, "\(error)")
+        case is ViewError: self.init(.badData, "the view cannot be read: \(escapeForTerminal("\(error)"))")
+        case is CapsuleError, is MessagePackError: self.init(.badData, escapeForTerminal("\(error)"))
+        case is OutboxError, is RawTerminal.Failure: self.init(.inputOutput, "\(error)")
         case is EndpointError, is PeerError, is WorkerError, is SettingsError: self.init(.configuration, "\(error)")
         default: return nil
         }

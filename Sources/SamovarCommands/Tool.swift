@@ -37,13 +37,21 @@ enum AppTypes<App: SamovarApp>: ProgramTypes {
     static func sampleInputs() throws -> [[UInt8]] { try App.sampleInputs.map { try MessagePackEncoder().encode($0) } }
     static func setupInputs() throws -> [[UInt8]] { try App.setupInputs.map { try MessagePackEncoder().encode($0) } }
 
-    static func line(of view: [UInt8]) throws -> String {
-        App.line(of: try MessagePackDecoder().decode(App.Program.ViewState.self, from: view))
-    }
+    static func line(of view: [UInt8]) throws -> String { App.line(of: try Self.view(from: view)) }
+    static func screen(of view: [UInt8]) throws -> String { App.screen(of: try Self.view(from: view)) }
 
-    static func screen(of view: [UInt8]) throws -> String {
-        App.screen(of: try MessagePackDecoder().decode(App.Program.ViewState.self, from: view))
+    private static func view(from bytes: [UInt8]) throws(ViewError) -> App.Program.ViewState {
+        do {
+            return try MessagePackDecoder().decode(App.Program.ViewState.self, from: bytes)
+        } catch {
+            throw ViewError(description: describe(decodingFailure: error, of: App.Program.ViewState.self))
+        }
     }
+}
+
+/// A view that is none of this build's program, as that of a store of another build may be.
+struct ViewError: Error, CustomStringConvertible {
+    let description: String
 }
 
 package enum AnyProgram: ProgramTypes {

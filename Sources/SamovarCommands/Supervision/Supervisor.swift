@@ -156,7 +156,10 @@ package final class Supervisor: Sendable {
             var status: TerminationStatus?
             do {
                 status = try await runOnce(role)
-            } catch let error where !isFirst && !Task.isCancelled {
+            } catch let error where !Task.isCancelled {
+                guard !isFirst else {
+                    throw CommandFailure(.inputOutput, "the \(role.name) could not be started: \(escapeForTerminal("\(error)"))")
+                }
                 // The executable may just be replaced, or the system have no room for another process.
                 logger.error("\(role.name) could not be started, and is tried again: \(error)")
             }

@@ -104,10 +104,12 @@ struct SupervisorTests {
         try await end
     }
 
-    @Test func `An executable that is not there at the start ends the whole`() async throws {
+    @Test func `An executable that is not there at the start ends the whole, which says so`() async throws {
         let scratch = try Scratch()
         let supervisor = supervisor(Self.serving, executable: .path(FilePath(scratch.folder("tool"))))
-        await #expect(throws: SubprocessError.self) { try await supervisor.run() }
+        let error = await #expect(throws: CommandFailure.self) { try await supervisor.run() }
+        #expect(error?.code == .inputOutput)
+        #expect(error?.description.hasPrefix("the store could not be started: ") == true)
     }
 
     #if os(Linux)

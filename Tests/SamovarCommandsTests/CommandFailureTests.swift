@@ -1,0 +1,22 @@
+import MessagePack
+import SamovarStore
+import SamovarText
+import Testing
+
+@testable import SamovarCommands
+
+/// How commands end by errors that come from below.
+@Suite struct CommandFailureTests {
+    @Test func `A capsule or a value that cannot be read is bad data`() {
+        let capsule = CommandFailure(CapsuleError("it is a capsule of Other 1\u{1b}"))
+        #expect(capsule?.code == .badData && capsule?.description == "it is a capsule of Other 1\\u{1b}")
+        let error = #expect(throws: MessagePackError.self) { try MessagePackValue(encoded: [0xc1]) }
+        let value = error.flatMap { CommandFailure($0) }
+        #expect(value?.code == .badData && value?.description == "0xc1 begins no value (byte 0)")
+    }
+
+    @Test func `A terminal that cannot be used is an error of input or output`() {
+        let failure = CommandFailure(RawTerminal.Failure(description: "the terminal cannot be written to"))
+        #expect(failure?.code == .inputOutput && failure?.description == "the terminal cannot be written to")
+    }
+}
