@@ -278,6 +278,26 @@ import Testing
         #expect(child.errors.contains("what shall be sent? give an input as JSON with --input\n"), "\(child.errors)")
     }
 
+    @Test func `Who would have processes killed is told what names the store that runs`() async throws {
+        let scratch = try Scratch()
+        let file = try scratch.write("workers: 1\nendpoint: tcp://127.0.0.1:7410\n", to: "settings.yaml")
+        let places: [(arguments: [String], variables: [String: String], text: String)] = [
+            (["--data", "x"], [:], "a store is named by --data: take it away"),
+            ([], ["SAMOVAR_ENDPOINT": "tcp://127.0.0.1:7410"], "a store is named by SAMOVAR_ENDPOINT: take it away"),
+            (["--config", file], [:], "a store is named by \"endpoint\" in \(file), line 2: take it away"),
+            (
+                ["--endpoint", "tcp://127.0.0.1:7410"], ["SAMOVAR_DATA": "x", "SAMOVAR_ENDPOINT": "tcp://127.0.0.1:7411"],
+                "a store is named by SAMOVAR_DATA and --endpoint: take them away"
+            ),
+        ]
+        for (arguments, variables, text) in places {
+            let child = try Child(
+                Executable.counter, ["load", "--kill", "store"] + arguments, in: scratch, variables: variables)
+            #expect(try await child.wait() == .exited(64), "\(child.errors)")
+            #expect(child.errors == "error: --kill is for processes that load has started itself, and \(text)\n")
+        }
+    }
+
     @Test func `Mistakes are said before anything starts`() async throws {
         let scratch = try Scratch()
         let settings = try scratch.write("journal: postgresql://127.0.0.1/shop\n", to: "settings.yaml")

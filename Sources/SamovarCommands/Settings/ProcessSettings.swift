@@ -36,6 +36,8 @@ package struct ProcessSettings: Equatable, Sendable {
     var goodbye = Duration.seconds(1)
     /// What a person should know and what is no error, such as a misspelt variable.
     package var warnings: [String] = []
+    /// What names the store, for whoever does not want it named: flags, variables, lines of the file.
+    package var storePlaces: [String] = []
 
     /// - Parameter flags: the texts of the flags that were given, by the keys of their settings (`log.level`).
     /// - Throws: `SettingsError` for a value that does not fit, wherever it stands, and for an unknown key in the file.
@@ -76,6 +78,7 @@ package struct ProcessSettings: Equatable, Sendable {
         try settings.store.read(from: &reader)
         if let seconds = try reader.integer("store.goodbyeSeconds", in: 0...60) { settings.goodbye = .seconds(seconds) }
         settings.warnings = try reader.finish()
+        settings.storePlaces = ["data", "endpoint"].compactMap { reader.places[$0] }
         return settings
     }
 }

@@ -19,6 +19,8 @@ struct SettingsReader {
     private let file: SettingsFile?
     private let fileProvider: InMemoryProvider?
     private(set) var knownKeys: [String] = []
+    /// Where the value of a key stands that was taken: `--data`, `SAMOVAR_DATA`, `"data" in local.yaml, line 2`.
+    private(set) var places: [String: String] = [:]
 
     /// - Parameter flags: texts of the command line by the keys of their settings.
     init(flags: [String: String], environment: [String: String], file: SettingsFile?) {
@@ -117,7 +119,9 @@ struct SettingsReader {
             guard let value = read(found) else {
                 throw SettingsError(source.place, is: describe(found), expected: expected)
             }
-            first = first ?? value
+            guard first == nil else { continue }
+            first = value
+            places[key] = source.place
         }
         return first
     }

@@ -48,7 +48,10 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     }
 
     private static var ownStore: String {
-        "Without --data and --endpoint it starts a store and workers of its own, with data in a folder that it removes."
+        """
+        Unless --data or --endpoint names a store that runs, or SAMOVAR_DATA, SAMOVAR_ENDPOINT or the file of --config does, it starts a \
+        store and workers of its own, with data in a folder that it removes.
+        """
     }
 
     private static var withoutProgram: String {
@@ -201,8 +204,11 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
         if agent { return try await takePart(settings) }
         let isOwn = Self.startsStores && settings.data == nil && settings.endpoint == nil
         if !isOwn, let option = ownStoreOption {
+            let (places, isOne) = (settings.storePlaces.joined(separator: " and "), settings.storePlaces.count == 1)
             throw CommandFailure(
-                .usage, "\(option) is for processes that load has started itself; leave out --data and --endpoint")
+                .usage,
+                "\(option) is for processes that load has started itself, and a store is named by \(places): take \(isOne ? "it" : "them") away"
+            )
         }
         guard !isOwn || settings.journal == nil || options.store.journal != nil else {
             throw CommandFailure(

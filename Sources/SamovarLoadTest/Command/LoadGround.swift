@@ -54,7 +54,7 @@ struct LoadGround: Sendable {
                 guard ContinuousClock.now < end else {
                     let error = AdminError.noStore(store, waited: patience, because: reason)
                     throw CommandFailure(
-                        .unavailable, "\(error); start one with `up`, or leave out --data and --endpoint: then load starts its own")
+                        .unavailable, "\(error); start one with `up`, or name none by flags or settings: then load starts its own")
                 }
             }
             try await Task.sleep(for: .milliseconds(50))

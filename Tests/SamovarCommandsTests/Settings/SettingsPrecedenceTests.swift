@@ -91,6 +91,7 @@ import Testing
         expected.store.feedBytes = 21 << 20
         expected.store.feedReaders = 22
         expected.store.snapshotTurns = 21
+        expected.storePlaces = ["SAMOVAR_DATA", "SAMOVAR_ENDPOINT"]
         #expect(settings == expected)
     }
 
