@@ -59,6 +59,9 @@ struct InputTemplateTests {
             InputTemplate.withMarks(#"{"add":{"key":"k{n}","by":{sequence},"at":{}}}"#)
                 == "{\"add\":{\"key\":\"k{n}\",\"by\":\"\u{FFFF}sequence\",\"at\":{}}}")
         #expect(InputTemplate.withMarks(#"{"a":"\"{n}","b":{n}}"#) == "{\"a\":\"\\\"{n}\",\"b\":\"\u{FFFF}n\"}")
+        // A quote with an accent behind it begins a string, and ends one.
+        #expect(
+            InputTemplate.withMarks("{\"a\":\"\u{301}{n}\",\"b\":{n}}") == "{\"a\":\"\u{301}{n}\",\"b\":\"\u{FFFF}n\"}")
     }
 
     @Test func `A mark becomes a number, and a hole in a text a part of it`() throws {

@@ -23,27 +23,28 @@ public struct InputTemplate: Equatable, Sendable {
         constant = Self.hasHoles(value) ? nil : value.encoded
     }
 
-    /// Text that is JSON, for the holes outside of strings are marks now.
+    /// Text that is JSON, for the holes outside of strings are marks now. The quotes of JSON are scalars: with an accent behind it, one would
+    /// be another character.
     public static func withMarks(_ text: String) -> String {
-        var result = ""
-        var rest = text[...]
+        var result = "".unicodeScalars
+        var rest = text.unicodeScalars[...]
         var isInString = false
-        while let character = rest.first {
-            if !isInString, let hole = Hole.allCases.first(where: { rest.hasPrefix($0.text) }) {
-                result += "\"\(hole.mark)\""
-                rest = rest.dropFirst(hole.text.count)
+        while let scalar = rest.first {
+            if !isInString, let hole = Hole.allCases.first(where: { rest.starts(with: $0.text.unicodeScalars) }) {
+                result.append(contentsOf: "\"\(hole.mark)\"".unicodeScalars)
+                rest = rest.dropFirst(hole.text.unicodeScalars.count)
                 continue
             }
-            if isInString, character == "\\" {
-                result += rest.prefix(2)
+            if isInString, scalar == "\\" {
+                result.append(contentsOf: rest.prefix(2))
                 rest = rest.dropFirst(2)
                 continue
             }
-            if character == "\"" { isInString.toggle() }
-            result.append(character)
+            if scalar == "\"" { isInString.toggle() }
+            result.append(scalar)
             rest.removeFirst()
         }
-        return result
+        return String(result)
     }
 
     /// - Throws: `MessagePackError` if the bytes are no value.

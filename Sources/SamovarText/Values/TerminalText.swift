@@ -30,7 +30,13 @@ package func shortened(_ text: String, to limit: Int) -> String {
 /// escaped, and no such word can be run.
 package func shellWord(_ text: String) -> String {
     let isPlain = !text.isEmpty && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0)) }
-    return isPlain ? text : escapeForTerminal("'\(text.replacing("'", with: #"'\''"#))'")
+    guard !isPlain else { return text }
+    var quoted = ""
+    // To a shell a quote is one, whatever accent comes behind it.
+    for scalar in text.unicodeScalars {
+        if scalar == "'" { quoted += #"'\''"# } else { quoted.unicodeScalars.append(scalar) }
+    }
+    return escapeForTerminal("'\(quoted)'")
 }
 
 /// A string literal of Swift, on one line.

@@ -104,6 +104,11 @@ import Testing
         #expect(ViewText.lines(of: .string(zalgo))[0].unicodeScalars.count == 1_000)
     }
 
+    @Test func `A word for a shell has its quotes in pairs, whatever accent comes behind one`() {
+        #expect(shellWord("a/b-1.key") == "a/b-1.key" && shellWord("") == "''" && shellWord("it's") == #"'it'\''s'"#)
+        #expect(Array(shellWord("a'\u{301}b").unicodeScalars) == Array("'a'\\''\u{301}b'".unicodeScalars))
+    }
+
     @Test func `Escaping leaves text alone`() {
         for text in ["", "plain", "Grüße, 世界 😀", "a\\u{1b}", "👨‍👩‍👧"] { #expect(escapeForTerminal(text) == text) }
         for value: UInt32 in 0...0x3000 {
