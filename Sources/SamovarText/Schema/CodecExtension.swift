@@ -83,7 +83,7 @@ struct CodecExtension {
                 "        let \(variable): \(type)\(suffix) = try reader.\(read(field.place))(\(literal(field.key)), &left)")
         }
         // The compiler gives a value without a label a key such as `_0`.
-        let arguments = places.enumerated().map { index, key in key == "_\(index)" ? "v\(index)" : "\(key): v\(index)" }
+        let arguments = places.enumerated().map { index, key in key == "_\(index)" ? "v\(index)" : "\(label(key)): v\(index)" }
         lines.append("        try reader.endFields(left)")
         lines.append("        self = .\(escaped(name))(\(arguments.joined(separator: ", ")))")
         return lines
@@ -120,6 +120,9 @@ struct CodecExtension {
 
     /// Any name may stand in backquotes.
     private func escaped(_ name: String) -> String { Self.keywords.contains(name) ? "`\(name)`" : name }
+
+    /// The only word that cannot be the label of an argument as it is.
+    private func label(_ name: String) -> String { name == "inout" ? "`inout`" : name }
 
     private func indented(_ lines: [String]) -> String {
         lines.map { $0.isEmpty ? "" : "    \($0)" }.joined(separator: "\n")

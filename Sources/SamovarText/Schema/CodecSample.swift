@@ -47,6 +47,9 @@ struct CodecSample {
             return fields.keys.sorted().first { !isOwn($0, fields, of: nil, type) }.map { "\($0) is not the property of that name" }
         case .cases(let cases):
             for (name, values) in cases.sorted(by: { $0.key < $1.key }) {
+                if let label = labelOfNone(in: name, values, type) {
+                    return "the label \(label) of \(name) is the key of a value without one"
+                }
                 if hidesName(of: name, values, type) { return "its own description hides whether \(name) is the name of a case" }
                 if let key = values.keys.sorted().first(where: { !isOwn($0, values, of: name, type) }) {
                     return "\(key) of \(name) is not the value of that name"
@@ -91,6 +94,18 @@ struct CodecSample {
         } catch {
             return false
         }
+    }
+
+    /// A label of a case that is spelt as the keys that the compiler gives to values without one: by the key it cannot be told from none.
+    private func labelOfNone<T: Codable>(in case: String, _ fields: [String: Shape.Place], _ type: T.Type) -> String? {
+        let value = MessagePackValue.map([MessagePackPair(.string(`case`), map(fields, 1))])
+        // What is not taken at all has another objection.
+        guard let decoded = try? MessagePackDecoder().decode(type, from: value.encoded),
+            let values = Mirror(reflecting: decoded).children.first?.value
+        else { return nil }
+        let mirror = Mirror(reflecting: values)
+        guard mirror.displayStyle == .tuple else { return nil }
+        return mirror.children.compactMap(\.label).first { $0.hasPrefix("_") && Int($0.dropFirst()) != nil }
     }
 
     private func encoded(_ value: some Encodable) throws -> MessagePackValue {

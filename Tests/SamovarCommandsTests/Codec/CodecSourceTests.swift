@@ -25,6 +25,7 @@ import Testing
                 "Orders.Lone: to of pair is not the value of that name",
                 "Orders.Long: aNameOfMoreThanThirtyOneBytesIsTooLong has more than 31 bytes",
                 "Orders.LongCase: aNameOfMoreThanThirtyOneBytesIsTooLong has more than 31 bytes",
+                "Orders.Numbered: the label _0 of pair is the key of a value without one",
                 "Orders.Object: it is a class",
                 "Orders.Odd: it encodes itself as another value",
                 "Orders.Percent: it does not take {\"value\":100} as it is, so it has a coding of its own",

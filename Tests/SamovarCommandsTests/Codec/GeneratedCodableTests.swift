@@ -125,7 +125,7 @@ private struct SplitMix: RandomNumberGenerator {
 
 extension Orders.Input {
     fileprivate static func random(_ random: inout SplitMix) -> Self {
-        switch Int.random(in: 0..<6, using: &random) {
+        switch Int.random(in: 0..<7, using: &random) {
         case 0: .place(.random(&random), at: number(&random))
         case 1: .in(zebra: number(&random), a: Bool.random(using: &random) ? nil : number(&random), items: [.random(&random)])
         case 2: .named(text(&random))
@@ -134,6 +134,7 @@ extension Orders.Input {
                 (0..<Int.random(in: 0..<20, using: &random)).map { $0 % 3 == 0 ? [] : [nil, number(&random)] },
                 byNumber: Dictionary((0..<3).map { _ in (number(&random), .random(&random)) }) { first, _ in first })
         case 4: .in(zebra: 1, a: nil, items: [])
+        case 5: .through(`inout`: number(&random))
         default: .reset
         }
     }

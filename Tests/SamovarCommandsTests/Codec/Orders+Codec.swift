@@ -22,7 +22,7 @@ extension Orders.Address: GeneratedCodable {
 }
 
 extension Orders.Input: GeneratedCodable {
-    public static var generatedForm: String? { "grid(_0: [[Int?]], byNumber: [Int: SamovarCommandsTests.Orders.Item]) | in(a: Int?, items: [SamovarCommandsTests.Orders.Item], zebra: Int) | named(_0: String) | place(_0: SamovarCommandsTests.Orders.Item, at: Int) | reset(); version 2" }
+    public static var generatedForm: String? { "grid(_0: [[Int?]], byNumber: [Int: SamovarCommandsTests.Orders.Item]) | in(a: Int?, items: [SamovarCommandsTests.Orders.Item], zebra: Int) | named(_0: String) | place(_0: SamovarCommandsTests.Orders.Item, at: Int) | reset() | through(inout: Int); version 2" }
 
     public func encode(into writer: inout MessagePackWriter) {
         switch self {
@@ -43,6 +43,9 @@ extension Orders.Input: GeneratedCodable {
             writer.writeField("_0", v0)
             writer.writeField("at", v1)
         case .reset: writer.beginCase("reset", 0)
+        case .through(let v0):
+            writer.beginCase("through", 1)
+            writer.writeField("inout", v0)
         }
     }
 
@@ -71,6 +74,10 @@ extension Orders.Input: GeneratedCodable {
         } else if let left = reader.readCase("reset") {
             try reader.endFields(left)
             self = .reset
+        } else if var left = reader.readCase("through") {
+            let v0: Swift.Int = try reader.readField("inout", &left)
+            try reader.endFields(left)
+            self = .through(`inout`: v0)
         } else {
             throw reader.notGenerated()
         }

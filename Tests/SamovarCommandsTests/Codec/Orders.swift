@@ -8,6 +8,7 @@ enum Orders: Program {
         case named(String)
         case grid([[Int?]], byNumber: [Int: Item])
         case reset
+        case through(`inout`: Int)
     }
 
     enum Size: String, Portable { case small, large }
@@ -65,6 +66,7 @@ enum Orders: Program {
         var described: Described
         var lone: Lone
         var unnamed: Unnamed
+        var numbered: Numbered
         /// It would get code.
         var labelled: Labelled
     }
@@ -170,6 +172,8 @@ enum Orders: Program {
     struct Long: Portable { var aNameOfMoreThanThirtyOneBytesIsTooLong = 1 }
     enum LongCase: Portable { case aNameOfMoreThanThirtyOneBytesIsTooLong(Int), short }
 
+    enum Numbered: Portable { case pair(_0: Int), none }
+
     final class Object: Portable {
         let number: Int
         init(number: Int) { self.number = number }
@@ -189,6 +193,6 @@ enum Orders: Program {
             text: Text(), twice: Twice(), long: Long(), longCase: .short, object: Object(number: 1), odd: Odd(),
             trimmed: Trimmed(rawValue: ""),
             swapped: .one(1), crossed: Crossed(), crossing: .pair(from: .small, to: .large),
-            described: .on, lone: .pair(from: .small), unnamed: .named("a"), labelled: .off)
+            described: .on, lone: .pair(from: .small), unnamed: .named("a"), numbered: .pair(_0: 1), labelled: .off)
     }
 }
