@@ -39,6 +39,8 @@ import Testing
         #expect(keys("\u{1b}[1;5Pa") == [.character("a")])
         #expect(keys("\u{1b}[?1;2ca") == [.character("a")])
         #expect(keys("\u{1b}qa") == [.character("a")])
+        // F1 of a Linux console.
+        #expect(keys("\u{1b}[[Aa") == [.character("a")])
         #expect(keys("\u{1b}[" + String(repeating: "1", count: 10_000) + "~a") == [.character("a")])
     }
 

@@ -9,6 +9,7 @@
 /// | escape | `[` or `O` | sequence |
 /// | escape | anything else | ground, and the byte is passed over: a key with Alt is none of ours |
 /// | escape | a pause | ground, and it was the key itself |
+/// | sequence | a second `[` right behind the first | sequence: the function keys of a Linux console |
 /// | sequence | its last byte, `@` to `~` | ground, a key if we know it; after `[200~` paste |
 /// | paste | `ESC[201~` | ground, and the text |
 package struct KeyDecoder: Sendable {
@@ -101,7 +102,8 @@ package struct KeyDecoder: Sendable {
             state = .ground
             return begin(byte)
         }
-        let isLast = (0x40...0x7e).contains(byte)
+        let bracket = UInt8(ascii: "[")
+        let isLast = (0x40...0x7e).contains(byte) && !(byte == bracket && bytes == [bracket])
         guard isLast else {
             // Beyond the limit it is none of ours, but its end must still be found.
             state = .sequence(bytes.count < limits.keyBytes ? bytes + [byte] : bytes)
@@ -109,7 +111,7 @@ package struct KeyDecoder: Sendable {
         }
         state = .ground
         let text = String(decoding: bytes.dropFirst() + [byte], as: UTF8.self)
-        if bytes.first == UInt8(ascii: "["), text == "200~" { state = .paste([], end: 0) }
+        if bytes.first == bracket, text == "200~" { state = .paste([], end: 0) }
         return Self.keys[text]
     }
 
