@@ -51,7 +51,7 @@ struct CapsuleCommand<App: SamovarApp>: AsyncParsableCommand {
         let goal = try Bisection.Goal(named: fails, for: App.Program.self)
         let (turns, usesSecret, shrink) = (try range(), secret, shrink)
         let end = ContinuousClock.now + Self.shrinkingTime
-        let (capsule, count) = try await StorePast<App>.read(try options.settings(), "capsule") { past in
+        let (capsule, count, remark) = try await StorePast<App>.read(try options.settings(), "capsule") { past in
             // Of its own, and the same for each capsule of this timeline.
             let secret = usesSecret ? past.secret : Secret(high: ~past.timeline.high, low: ~past.timeline.low)
             let content = try CapsuleCut.content(of: turns, in: past, schema: App.Program.schema, secret: secret)
@@ -60,9 +60,10 @@ struct CapsuleCommand<App: SamovarApp>: AsyncParsableCommand {
                 throw try Self.refusal(past, content, goal, usesSecret: usesSecret)
             }
             if shrink { try packing.shrink { ContinuousClock.now >= end } }
-            return (try packing.packed(), content.items.count)
+            return (try packing.packed(), content.items.count, packing.remark)
         }
         try write(capsule, goal)
+        if let remark { printError(remark) }
         printError(
             "\(capsule.items.count) of \(count) records in \(capsule.bytes.count) bytes\(usesSecret ? ", with the journal's secret" : "")"
         )

@@ -45,6 +45,7 @@ import Testing
         let packed = try packing.packed()
         #expect(packed.items.count == 3 && packed.turn == 9 && packed.last == 69)
         #expect(try CapsuleReplay<Dice>(packed).run().state.throws.count == 3)
+        #expect(packing.remark == nil)
     }
 
     @Test func `An invariant that was broken by a turn in between is a failure, whatever came after it`() throws {
@@ -56,11 +57,12 @@ import Testing
         #expect(try !CapsulePacking<Dice>(content, try Self.goal("all numbers are on a die")).fails)
     }
 
-    @Test func `No time is as much as none was left out`() throws {
+    @Test func `No time is as much as none was left out, which is said`() throws {
         let content = try Self.content(throws: 5)
         var packing = try CapsulePacking<Dice>(content, try Self.goal("count(state.throws) >= 3"))
         try packing.shrink { true }
         #expect(try packing.packed() == content)
+        #expect(packing.remark == "the minute of --shrink, or its 5000 tries, ran out: perhaps more could be left out")
     }
 
     @Test func `A state may be as large as in a store`() throws {

@@ -9,6 +9,8 @@ package struct CapsulePacking<P: Program> {
     private let all: CapsuleReplay<P>.Outcome
     /// Whether it fails as its turns did.
     package let fails: Bool
+    /// What a person should know of what was left out; nil if no more could be.
+    package private(set) var remark: String?
 
     /// - Throws: `CapsuleError`; what asking an expression throws.
     package init(_ content: CapsuleContent, _ goal: Bisection.Goal) throws {
@@ -29,6 +31,10 @@ package struct CapsulePacking<P: Program> {
             guard try goal.isReached(by: outcome) else { return nil }
             let taken = Set(outcome.taken)
             return units.map { $0.filter(taken.contains) }.filter { !$0.isEmpty }
+        }
+        if shrinking.isCut {
+            let tries = Shrinking<[Int]>.maximumTries
+            remark = "the minute of --shrink, or its \(tries) tries, ran out: perhaps more could be left out"
         }
         content.items = (fixed + shrinking.elements.flatMap { $0 }).map { content.items[$0] }
     }
