@@ -6,6 +6,9 @@ import Testing
 struct AgentMachineTests {
     private func at(_ seconds: Double) -> Timestamp { Timestamp(microseconds: Int64(seconds * 1_000_000)) }
 
+    /// The deadline of a machine that has ended.
+    private static let never = Timestamp(microseconds: .max)
+
     private var share: LoadShare { plan(duration: 2_500_000).shares(1)[0] }
 
     private func running() -> AgentMachine {
@@ -33,7 +36,7 @@ struct AgentMachineTests {
         #expect(machine.ticked(isIdle: false, answered: 0, now: at(4.4)) == [])
         #expect(machine.ticked(isIdle: true, answered: 0, now: at(4.5)) == [.tellProgress(elapsed: 2_700_000), .report])
         #expect(machine.heard(.thanks, now: at(4.6)) == [.finish])
-        #expect(machine.hasEnded == true)
+        #expect(machine.deadline == Self.never)
     }
 
     @Test func `A plan with numbers that cannot be is refused, and is no trap`() {
@@ -90,7 +93,7 @@ struct AgentMachineTests {
         _ = machine.heard(.stop, now: at(1))
         #expect(machine.ticked(isIdle: true, answered: 0, now: at(1.1)).contains(.report))
         #expect(machine.disconnected() == [.finish])
-        #expect(machine.hasEnded && machine.disconnected().isEmpty)
+        #expect(machine.deadline == Self.never && machine.disconnected().isEmpty)
     }
 
     @Test func `Without a coordinator it fails`() {

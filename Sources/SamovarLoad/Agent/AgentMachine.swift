@@ -71,8 +71,6 @@ public struct AgentMachine: ~Copyable {
         case .ended: Timestamp(microseconds: .max)
         }
     }
-
-    public var hasEnded: Bool { state == .ended }
 }
 
 // MARK: - Events
