@@ -127,26 +127,6 @@ public struct MessagePackWriter: Sendable {
         writeRaw(value)
     }
 
-    /// Writes a point in time, counted from 1970-01-01T00:00:00Z, in 4, 8 or 12 bytes. Nanoseconds of a whole second or
-    /// more are carried into the seconds.
-    public mutating func writeTimestamp(seconds: Int64, nanoseconds: UInt32) {
-        let seconds = seconds &+ Int64(nanoseconds / 1_000_000_000)
-        let nanoseconds = nanoseconds % 1_000_000_000
-        let type = UInt8(bitPattern: Format.timestamp)
-        let bits = UInt64(bitPattern: seconds)
-        if seconds >> 34 != 0 {
-            append(Format.extension8, 12, size: 1)
-            append(type, UInt64(nanoseconds), size: 4)
-            append(UInt8(truncatingIfNeeded: bits >> 56), bits, size: 7)
-        } else if nanoseconds == 0, seconds <= UInt32.max {
-            append(Format.fixExtension4)
-            append(type, bits, size: 4)
-        } else {
-            append(Format.fixExtension8)
-            append(type, UInt64(nanoseconds) << 34 | bits, size: 8)
-        }
-    }
-
     // MARK: Collections
 
     /// Announces an array: `count` values must follow.

@@ -131,15 +131,13 @@ import Testing
         (1, 999_999_999, "d7ffee6b27fc00000001"), (17_179_869_183, 1, "d7ff00000007ffffffff"),
         (17_179_869_184, 0, "c70cff000000000000000400000000"), (-1, 5, "c70cff00000005ffffffffffffffff"),
     ])
-    func `A timestamp has its smallest width`(seconds: Int64, nanoseconds: UInt32, bytes: String) throws {
-        #expect(written { $0.writeTimestamp(seconds: seconds, nanoseconds: nanoseconds) } == bytes)
+    func `A timestamp is read in each of its widths`(seconds: Int64, nanoseconds: UInt32, bytes: String) throws {
         let read = try read(bytes) { try $0.readTimestamp() }
         #expect(read.seconds == seconds)
         #expect(read.nanoseconds == nanoseconds)
     }
 
-    @Test func `Nanoseconds of a whole second are carried when written and refused when read`() throws {
-        #expect(written { $0.writeTimestamp(seconds: 1, nanoseconds: 2_000_000_000) } == "d6ff00000003")
+    @Test func `Nanoseconds of a whole second are refused`() throws {
         #expect(throws: MessagePackError(.invalidValue, "a timestamp with 1000000000 nanoseconds", offset: 0)) {
             try read("c70cff3b9aca000000000000000001") { try $0.readTimestamp() }
         }

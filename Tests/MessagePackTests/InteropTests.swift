@@ -36,17 +36,18 @@ struct InteropTests {
     }
 
     @Test func `Timestamps of every width are the same to both`() async throws {
-        let times: [(Int64, UInt32)] = [
-            (0, 0), (1, 999_999_999), (4_294_967_296, 0), (17_179_869_184, 5), (-1, 5), (-62_135_596_800, 0),
+        let times: [(seconds: Int64, nanoseconds: UInt32, bytes: String)] = [
+            (0, 0, "d6ff00000000"), (1, 999_999_999, "d7ffee6b27fc00000001"), (4_294_967_296, 0, "d7ff0000000100000000"),
+            (17_179_869_184, 5, "c70cff000000050000000400000000"), (-1, 5, "c70cff00000005ffffffffffffffff"),
+            (-62_135_596_800, 0, "c70cff00000000fffffff1886e0900"),
         ]
-        let encoded = times.map { seconds, nanoseconds in
-            var writer = MessagePackWriter()
-            writer.writeTimestamp(seconds: seconds, nanoseconds: nanoseconds)
-            return writer.bytes
-        }
-        for ((time, bytes), answer) in zip(zip(times, encoded), try await Python.answers(to: encoded)) {
-            #expect(answer.text == "Timestamp(seconds=\(time.0), nanoseconds=\(time.1))")
-            #expect(answer.bytes == bytes)
+        let answers = try await Python.answers(to: times.map { hex($0.bytes) })
+        try #require(answers.count == times.count)
+        for (time, answer) in zip(times, answers) {
+            #expect(answer.text == "Timestamp(seconds=\(time.seconds), nanoseconds=\(time.nanoseconds))")
+            #expect(hex(answer.bytes) == time.bytes)
+            let read = try read(time.bytes) { try $0.readTimestamp() }
+            #expect(read.seconds == time.seconds && read.nanoseconds == time.nanoseconds)
         }
     }
 
