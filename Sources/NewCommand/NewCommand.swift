@@ -62,7 +62,7 @@ public struct NewCommand: ParsableCommand {
         printError(
             """
             Next:
-              cd \(escapeForTerminal(shellWord(folder.relativePath)))
+              cd \(shellWord(folder.relativePath))
               swift test
               swift run \(name.package) up --config config/local.yaml
             README.md says more.
