@@ -39,10 +39,11 @@ struct ScaffoldName: Equatable, Sendable {
         self.type = type
     }
 
-    /// Types that the written code uses, of Samovar, Swift and the program itself.
+    /// Types that the written code uses, of Samovar, Swift and the program itself; and one whose module `OpenProgram` a type of that name would hide.
     private static let taken: Set<String> = [
         "Any", "Bool", "Command", "Connector", "Duration", "Effect", "Error", "Failure", "Input", "Instance", "Int", "Job", "Label",
-        "Message", "Never", "Next", "NoSeed", "OpenProgram", "Output", "Panel", "PanelNode", "Permanent", "Portable", "Program",
+        "Message", "Never", "Next", "NoSeed", "Open", "OpenProgram", "Output", "Panel", "PanelNode", "Permanent", "Portable",
+        "Program",
         "Protocol", "Receipt", "Refusal", "Retry", "Samovar", "SamovarApp", "SamovarCommands", "SamovarCore", "SamovarHost",
         "SamovarText", "SamovarWorker", "Schema", "Secret", "Self", "State", "String", "Subscription", "Swift", "Task", "TestStore",
         "Testing",

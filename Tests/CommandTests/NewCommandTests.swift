@@ -100,14 +100,23 @@ import Testing
         ["--split", "--distributed", "--input-events", "--output-events", "--panel"],
     ])
     func `The compiler takes the program and its tests`(flags: [String]) async throws {
+        try await compile("tea", "Tea", flags)
+    }
+
+    @Test func `A program may have the name of a type that Samovar has`() async throws {
+        try await compile("migration", "Migration", ["--split", "--distributed", "--input-events", "--output-events", "--panel"])
+    }
+
+    private func compile(_ package: String, _ type: String, _ flags: [String]) async throws {
         let scratch = try Scratch()
-        #expect(try await new(["tea"] + flags, in: scratch).end == .exited(0))
-        let sources = ["Tea", "TeaApp"].map { scratch.folder("tea/Sources/TeaProgram/\($0).swift") }
+        #expect(try await new([package] + flags, in: scratch).end == .exited(0))
+        let module = "\(type)Program"
+        let sources = [type, "\(type)App"].map { scratch.folder("\(package)/Sources/\(module)/\($0).swift") }
         try await compile(
-            ["-emit-module", "-enable-testing", "-emit-module-path", scratch.folder("TeaProgram.swiftmodule")], "TeaProgram",
-            sources,
+            ["-emit-module", "-enable-testing", "-emit-module-path", scratch.folder("\(module).swiftmodule")], module, sources,
             in: scratch)
-        try await compile(["-typecheck"], "TeaTests", [scratch.folder("tea/Tests/TeaTests/TeaTests.swift")], in: scratch)
+        let tests = scratch.folder("\(package)/Tests/\(type)Tests/\(type)Tests.swift")
+        try await compile(["-typecheck"], "\(type)Tests", [tests], in: scratch)
     }
 
     /// Compiles against the modules that this package's build has left.

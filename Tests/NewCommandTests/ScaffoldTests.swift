@@ -37,6 +37,8 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
         #expect(program.contains("Panel<Input>") == choices.panel)
         let app = try #require(files["Sources/TeaTimerProgram/TeaTimerApp.swift"])
         #expect(app.contains("try await") == choices.distributed)
+        let tests = try #require(files["Tests/TeaTimerTests/TeaTimerTests.swift"])
+        #expect(tests.contains("TestStore(TeaTimerProgram.TeaTimer.self)") && !tests.contains("(TeaTimer."))
         #expect(files["README.md"]?.contains(#"samovar load --data .samovar/load --input '{"add":{"by":1}}'"#) == true)
         for text in files.values {
             #expect(text.hasSuffix("\n") && !text.hasSuffix("\n\n"))
@@ -99,6 +101,7 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
                 == "\"program\" would make the type Program, which means something else already: take another name")
         #expect(error?.code == .usage)
         #expect(throws: CommandFailure.self, "a type of SamovarTesting, which the tests use") { try ScaffoldName("test-store") }
+        #expect(throws: CommandFailure.self, "its module would be hidden by OpenProgram") { try ScaffoldName("open") }
         #expect(throws: CommandFailure.self, "the package itself") { try ScaffoldName("SAMOVAR") }
         #expect(throws: CommandFailure.self) { try ScaffoldName(String(repeating: "a", count: 51)) }
     }
