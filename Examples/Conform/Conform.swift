@@ -17,6 +17,7 @@ enum Conform: OpenProgram {
         case sleep(milliseconds: Int)
         case send(count: Int)
         case stream(count: Int)
+        case report(count: Int)
     }
 
     static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Conform> { .state(0) }
@@ -49,6 +50,12 @@ struct ConformApp: SamovarApp {
                 try await job.stream(.counted(number: number + 1), checkpoint: number + 1)
             }
             return nil
+        case .report(let count):
+            for number in 0..<count {
+                job.progress(Double(number) / Double(count))
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            return .slept
         }
     }
 }

@@ -116,6 +116,14 @@ extension Sabotage {
             var sent: Set<Value> = []
             meddler.outgoing(.result) { [$0.entries { $0.filter { sent.insert($0).inserted } }] }
         },
+        Sabotage("takes what it sends itself for a sign of life", .worker, foundBy: "progress") { meddler in
+            var hasTold = false
+            meddler.toStore = { parts in
+                guard let frame = try? RawFrame(parts: parts) else { return [parts] }
+                hasTold = hasTold || frame.is(.progress)
+                return hasTold && frame.is(.ping) ? [] : [parts]
+            }
+        },
         Sabotage("does a task twice", .worker, foundBy: "task-twice") { $0.outgoing(.result) { [$0, $0] } },
         Sabotage("streams from 0", .worker, foundBy: "stream") {
             $0.outgoing(.result) { result in

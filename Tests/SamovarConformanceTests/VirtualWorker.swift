@@ -13,6 +13,8 @@ final class VirtualWorker: VirtualPeer {
         var end: Timestamp
         var window: StreamWindow
         var isCancelled = false
+        /// How often it has told of its progress.
+        var reports: Int64 = 0
     }
 
     var deeds: [Deed] = []
@@ -97,6 +99,12 @@ final class VirtualWorker: VirtualPeer {
                 running[lease]?.end = job.window.last < count ? .init(microseconds: .max) : now
                 if job.window.last < count { continue }
             }
+            if let count = job.effect["report"]?["count"]?.integer, job.reports < count, now >= job.end {
+                job.reports += 1
+                job.end = now + .milliseconds(100)
+                running[lease] = job
+                machine.progressed(lease, JobProgress(fraction: Double(job.reports) / Double(count)))
+            }
             if let end = running[lease]?.end, now >= end { return (lease, answer(job.effect)) }
         }
         return nil
@@ -110,7 +118,7 @@ final class VirtualWorker: VirtualPeer {
         if let count = effect["send"]?["count"]?.integer {
             return .done(MessageList((1...count).map { packed([Stage.counted($0)]) }))
         }
-        if effect["sleep"] != nil { return .done(MessageList([packed([["slept": [:]]])])) }
+        if effect["sleep"] != nil || effect["report"] != nil { return .done(MessageList([packed([["slept": [:]]])])) }
         return effect["stream"] != nil ? .done(MessageList([])) : .failed(.unhandled, "unknown", permanent: true)
     }
 }

@@ -6,10 +6,10 @@ import Testing
 @Suite struct SimulationTests {
     /// The digests of the worlds of seeds 1, 2, 3 and so on: every event at its time, and every byte on the wire.
     static let courses: [UInt64] = [
-        0x1e6ad0a982e20587, 0x3d0692f0a474a00a, 0xa456821fce0c3e9d, 0xd4b366c162ace655, 0xb7c5011d1498f8a7,
-        0x2061b47c61275d44, 0xe18c0a0cbed30ba, 0x38497a4c79d700d4, 0x6795abc3c0b2dfb9, 0xe74ac2cbda2f3b67,
-        0xcfdf272d3ba2cef5, 0x4c652b890ff4b3d3, 0x06981d724880b680, 0xb07b651f5c0baf60, 0x5292861aeaf0a013,
-        0x132bcf455a8e7bae, 0x73fc9461a28f3c0a, 0x8ca78129d94c90ab, 0x70346b41588d59a1, 0x859f4df0e2f689b2,
+        0x80ec796b73b0a014, 0x6ab33c34f137175d, 0x4edbb0c72db573a4, 0x9d76aceedebea697, 0xee8c5d7971107aa1,
+        0xe570c529a6c7d180, 0xe868cad1b5626ded, 0x5459f8e61ddd0f57, 0xf0d0b472aeacd339, 0x3deee2f189db87dd,
+        0x16225b7bead928c6, 0x96678c05a5a3c926, 0x978581de55414a19, 0xbb6a4ce60c3100c5, 0x1ce699da12f99dbd,
+        0x6a6482138a0dfc15, 0xae47ab898915375e, 0x8c064d26eac3b6dc, 0x5c4a31e5d732469, 0xb0ddd721a7ff936,
     ]
 
     /// No promise is about the course. It holds changes that are to change nothing to their word; after one that is to, record it anew.

@@ -64,6 +64,7 @@ extension Stage {
         static func stream(_ count: Int64) -> Value { ["stream": ["count": .int(count)]] }
         static func sleep(_ milliseconds: Int64) -> Value { ["sleep": ["milliseconds": .int(milliseconds)]] }
         static func send(_ count: Int64) -> Value { ["send": ["count": .int(count)]] }
+        static func report(_ count: Int64) -> Value { ["report": ["count": .int(count)]] }
     }
 
     static func echoed(_ text: String) -> Value { ["echoed": ["text": .string(text)]] }

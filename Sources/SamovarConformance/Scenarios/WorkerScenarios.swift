@@ -172,6 +172,17 @@ extension Scenario {
                     },
                 ]),
             Scenario(
+                "progress", "Liveness",
+                "The silence is 3 s, and a job tells of its progress for 4 s, which the store does not answer. PING keeps the connection.",
+                [.act { $0.silence = 3_000 }] + Step.greeted(.worker) + [
+                    .task(Stage.Effect.report(40)),
+                    .expect("the answer of the job, and no HELLO before it", within: .seconds(5)) { stage, event in
+                        if event.isFrame(.hello) { return .broken("no HELLO while the store answers PING") }
+                        // A worker without PROGRESS fails the job, and has nothing to show here.
+                        return stage.leases.allSatisfy { stage.worker.jobs[$0]?.answer != nil } ? .met : .other
+                    },
+                ]),
+            Scenario(
                 "acknowledged", "Jobs",
                 "An answer is acknowledged. It is not sent again, and the next HELLO does not claim its job.",
                 Step.greeted(.worker) + Step.works() + Step.alive() + [

@@ -13,7 +13,7 @@ import SamovarWire
 ///
 /// | | greeting | welcomed | lost | closed |
 /// |---|---|---|---|---|
-/// | ticked | at `until`: lost | silent: lost; nothing sent: ping | at `until`: open, greeting | – |
+/// | ticked | at `until`: lost | silent: lost; nothing sent, or nothing heard: ping | at `until`: open, greeting | – |
 /// | disconnected | lost | lost | – | – |
 /// | disconnected, the key is refused | lost; after the last place for the longest pause, and check the key | the same | – | – |
 /// | WELCOME | welcomed | note | – | – |
@@ -27,6 +27,8 @@ import SamovarWire
 /// | GOODBYE | lost | lost | – | – |
 /// | PING | – | answer PONG | – | – |
 /// | another frame | – | deliver | – | – |
+///
+/// Nothing heard is a reason for PING, too: to what a peer sends, the store may have no answer for a long time, and only PONG waits for no disk.
 ///
 /// It begins as one that was lost. A frame of another timeline than WELCOME's, ERROR apart, is noted and dropped, and does not count as a
 /// sign of life.
@@ -53,6 +55,8 @@ struct Connection: ~Copyable {
     private(set) var proof: TurnProof?
     /// The greatest start number that a store of the timeline has welcomed the peer with; 0 before the first.
     private(set) var start: Int
+    /// When the newest PING of this connection was due, or WELCOME came.
+    private var pinged = Timestamp(microseconds: 0)
 
     /// How many places there are to try, as the host knows.
     var places: Int {
@@ -103,7 +107,7 @@ struct Connection: ~Copyable {
     var deadline: Timestamp? {
         switch state {
         case .greeting(let until), .lost(let until): until
-        case .welcomed(let heard, let sent): min(heard + silence, sent + settings.pingAfter)
+        case .welcomed(let heard, let sent): min(heard + silence, pingDue(heard: heard, sent: sent))
         case .closed: nil
         }
     }
@@ -138,7 +142,9 @@ struct Connection: ~Copyable {
             return action
         case .welcomed(let heard, let sent):
             if now >= heard + silence { return lose(.usual("silent for \(silence)"), now) }
-            return now >= sent + settings.pingAfter ? .ping : .none
+            guard now >= pingDue(heard: heard, sent: sent) else { return .none }
+            pinged = now
+            return .ping
         case .lost(let until):
             guard now >= until else { return .none }
             attempts.begin(now)
@@ -148,6 +154,9 @@ struct Connection: ~Copyable {
             return .none
         }
     }
+
+    /// What was asked already may still be answered, so nothing heard counts from the newest PING.
+    private func pingDue(heard: Timestamp, sent: Timestamp) -> Timestamp { min(sent, max(heard, pinged)) + settings.pingAfter }
 
     /// The transport knows that the connection is gone.
     mutating func disconnected(now: Timestamp, because reason: Disconnection = .broken) -> Action {
@@ -248,6 +257,7 @@ struct Connection: ~Copyable {
         patience = settings.greeting
         attempts.succeed()
         told.removeAll()
+        pinged = now
         state = .welcomed(heard: now, sent: now)
         return .welcomed(welcome, left: left)
     }
@@ -320,7 +330,7 @@ public struct ConnectionSettings: Equatable, Sendable {
     public var greeting = Duration.seconds(1)
     /// How long the transport may take before that, where there is no other place to try.
     public var handshake = Duration.zero
-    /// A PING is sent when nothing else was for this long.
+    /// A PING is sent when nothing else was for this long, or when nothing was heard for this long, nor another PING sent.
     public var pingAfter = Duration.seconds(1)
     /// Silence after which the store is taken for dead, until WELCOME names another.
     public var silence = Duration.seconds(6)

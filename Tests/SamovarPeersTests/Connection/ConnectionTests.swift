@@ -95,6 +95,24 @@ import Testing
         #expect(after == .none)
     }
 
+    @Test func `Welcomed pings when nothing was heard, though the owner sends all the time`() {
+        var connection = welcomed()
+        var pings: [Double] = []
+        for quarter in 1...23 {
+            let now = Double(quarter) / 4
+            if connection.ticked(now: at(now)) == .ping { pings.append(now) }
+            connection.sent(now: at(now))
+        }
+        #expect(pings == [1, 2, 3, 4, 5])
+        _ = connection.received(Envelope(.pong(0), timeline: home), now: at(5.9))
+        connection.sent(now: at(6.8))
+        #expect(connection.deadline == at(6.9))
+        let early = connection.ticked(now: at(6.8))
+        let due = connection.ticked(now: at(6.9))
+        #expect(early == .none)
+        #expect(due == .ping)
+    }
+
     @Test func `Welcomed is lost after silence`() {
         var connection = welcomed()
         connection.sent(now: at(5.5))
@@ -107,7 +125,7 @@ import Testing
         _ = connection.received(Envelope(.pong(0), timeline: home), now: at(5))
         connection.sent(now: at(6))
         let action = connection.ticked(now: at(6))
-        #expect(action == .none)
+        #expect(action == .ping, "it is not lost")
     }
 
     @Test func `Lost opens another when the pause is over`() {
@@ -256,6 +274,7 @@ import Testing
         #expect(greeting().deadline == at(1) && lost().deadline == at(0) && closed().deadline == nil)
         var connection = welcomed()
         #expect(connection.deadline == at(1), "a PING")
+        _ = connection.ticked(now: at(5.5))
         connection.sent(now: at(5.5))
         #expect(connection.deadline == at(6), "silence")
         _ = connection.received(Envelope(.pong(0), timeline: home), now: at(5))
@@ -285,6 +304,7 @@ import Testing
     @Test func `An error is a sign of life, and a second RETRY LATER has no reason to be told`() {
         var connection = welcomed()
         _ = connection.received(error(.resync), now: at(5))
+        _ = connection.ticked(now: at(5.5))
         connection.sent(now: at(5.5))
         #expect(connection.ticked(now: at(6)) == .none && connection.ticked(now: at(11)) == .lost("silent for 6.0 seconds"))
         _ = connection.ticked(now: at(11))

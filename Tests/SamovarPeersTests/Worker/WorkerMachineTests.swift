@@ -631,10 +631,11 @@ import Testing
         _ = machine.ticked(now: at(0))
         _ = machine.received(Self.welcome(), now: at(0))
         _ = machine.flush(now: at(0.6))
+        _ = machine.received(Self.tasks([1], number: 1), now: at(0.8))
         #expect(machine.deadline == at(1.6), "CREDIT")
-        _ = machine.received(Self.tasks([1], number: 1), now: at(0.7))
         _ = machine.finished(Self.lease(1), .done([]), now: at(0.9))
         _ = machine.flush(now: at(0.9))
+        _ = machine.received(Envelope(.acknowledge([Self.lease(1)]), timeline: home), now: at(1))
         #expect(machine.ticked(now: at(1.8)) == [])
         #expect(machine.ticked(now: at(1.9)) == [Self.send(.ping(3))])
     }

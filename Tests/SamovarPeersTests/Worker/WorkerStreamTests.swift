@@ -103,14 +103,14 @@ import Testing
         var machine = Self.running()
         machine.streamed(Base.lease(1), index: 1, message: [1], checkpoint: nil)
         _ = machine.flush(now: at(0))
-        _ = machine.drain(now: at(1))
-        let before = machine.ticked(now: at(1))
+        _ = machine.drain(now: at(0.5))
+        let before = machine.ticked(now: at(0.5))
         #expect(before == [])
         machine.streamed(Base.lease(1), index: 2, message: [2], checkpoint: [7])
-        let ticked = machine.ticked(now: at(1))
+        let ticked = machine.ticked(now: at(0.5))
         #expect(ticked == [.cancel(Base.lease(1))])
         machine.streamed(Base.lease(1), index: 3, message: [3], checkpoint: nil)
-        let sent = machine.flush(now: at(1))
+        let sent = machine.flush(now: at(0.5))
         #expect(sent == [Base.results([Self.streamed(1, 2, checkpoint: [7]), Base.result(1, .returned)], credit: 2)])
     }
 
@@ -136,6 +136,24 @@ import Testing
                         ProgressReport(
                             effect: EffectID(turn: 2, ordinal: 0), lease: Base.lease(2), progress: JobProgress(text: "two"))
                     ])))
+    }
+
+    @Test func `A worker that tells of progress all the time says PING, and what answers that keeps its connection`() {
+        var machine = Self.running()
+        var reports = 0
+        var pings = 0
+        for quarter in 1...48 {
+            let now = at(Double(quarter) / 4)
+            machine.progressed(Base.lease(1), JobProgress(fraction: 0.5))
+            for case .send(let envelope) in machine.ticked(now: now) + machine.flush(now: now) {
+                if envelope.frame.kind == .progress { reports += 1 }
+                guard envelope.frame.kind == .ping else { continue }
+                pings += 1
+                _ = machine.received(Envelope(.pong(1), timeline: home), now: now)
+            }
+        }
+        let isConnected = machine.isConnected
+        #expect(isConnected && reports == 48 && pings == 12)
     }
 
     @Test func `No part of what tells of progress is larger than a MiB, however many jobs there are`() throws {
