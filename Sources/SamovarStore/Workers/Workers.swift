@@ -208,7 +208,9 @@ struct Workers {
         case .ping(let credit):
             scheduler.dispatcher.heard(id, credit: credit, now: now)
             let worker = scheduler.dispatcher.workers[id]
-            out.send(.pong(worker?.sent ?? 0), isProven: worker?.takesProofs ?? false, to: route, floor: .none)
+            // Tasks that wait for the disk have not left: counted, they would be missed.
+            let sent = worker.map { $0.sent - scheduler.dispatcher.unsent(of: id).count } ?? 0
+            out.send(.pong(sent), isProven: worker?.takesProofs ?? false, to: route, floor: .none)
         case .credit(let credit): scheduler.dispatcher.heard(id, credit: credit, now: now)
         case .result(let results, let credit):
             scheduler.dispatcher.heard(id, credit: credit, now: now)

@@ -47,6 +47,18 @@ import Testing
         #expect(tasks.map(\.name) == ["c"] && number == 3)
     }
 
+    @Test func `PONG counts the tasks that have left, and none that waits for the disk`() throws {
+        let rig = try Self.rig(slots: 3, credit: 3)
+        rig.order(job("a"))
+        #expect(rig.takeTasks(worker(1)).map(\.name) == ["a"])
+        rig.commits = false
+        rig.order(job("b"), job("c"), sequence: 2)
+        #expect(rig.exchange(.ping(3), from: worker(1)) == [.pong(1)])
+        while rig.commit() {}
+        #expect(rig.takeTasks(worker(1)).map(\.name) == ["b", "c"])
+        #expect(rig.exchange(.ping(3), from: worker(1)) == [.pong(3)])
+    }
+
     @Test func `Credit is void after each hello`() throws {
         let rig = try Self.rig(credit: 5)
         rig.connectWorker(credit: 0, epoch: 2, at: worker(2))
