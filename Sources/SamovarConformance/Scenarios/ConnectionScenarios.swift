@@ -84,7 +84,7 @@ extension Scenario {
             Scenario(
                 "key-refused", "Keys",
                 "A welcomed peer is told keyRefused. It comes again after its longest pause, from half of \(seconds(longest)) on.",
-                Step.greeted(role) + [
+                Step.greeted(role) + Step.alive() + [
                     .act { $0.error(.keyRefused) },
                     .another(
                         "HELLO on another connection after \(seconds(longest / 2))", after: longest / 2,
