@@ -15,6 +15,19 @@ import Testing
         #expect(try monitor.json["instance"] as? String == "main")
     }
 
+    @Test func `A build has one name, however its executable is called`() async throws {
+        let scratch = try Scratch()
+        let folder = (Executable.counter as NSString).deletingLastPathComponent
+        let data = ["--data", scratch.folder("data")]
+        let store = try Child("/usr/bin/env", ["PATH=\(folder)", "counter", "store"] + data, in: scratch)
+        try await eventually("the store serves") { store.errors.contains("serving") }
+        let status = try Child(Executable.counter, ["status"] + data, in: scratch)
+        try await status.wait()
+        #expect(status.output.contains(", build counter 20"), "\(status.output)\(status.errors)")
+        store.send(SIGTERM)
+        #expect(try await store.wait() == .exited(0))
+    }
+
     @Test func `A bare word is a case without values`() async throws {
         let store = try await CounterStore()
         #expect(try await store.run("send", "increment").end == .exited(0))

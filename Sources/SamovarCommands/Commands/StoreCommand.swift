@@ -173,11 +173,10 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
 
 /// Names the build in the journal: when the executable was made.
 var executableBuild: String {
-    let path = CommandLine.arguments.first ?? ""
-    guard let date = (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date else {
-        // Called by a name without a path, say: the build is a note for people, and may be unknown.
-        return executableName
-    }
+    // The same one, however it was called. Where it cannot be found the build is unknown.
+    guard let path = try? ownExecutable(),
+        let date = (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
+    else { return executableName }
     return "\(executableName) \(date.ISO8601Format())"
 }
 
