@@ -205,10 +205,11 @@ extension ClientOutbox {
             }
             place = end
         }
-        guard bytes[place...].count < OutboxEntry.headerBytes || outbox != nil || bytes[place...].allSatisfy({ $0 == 0 }) else {
-            throw Self.noBeginning
+        guard let outbox else {
+            // A whole entry is there before the file has its name. What is in any other one is somebody else's.
+            guard bytes.allSatisfy({ $0 == 0 }) else { throw Self.noBeginning }
+            return nil
         }
-        guard let outbox else { return nil }
         self = outbox
     }
 

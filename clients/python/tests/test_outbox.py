@@ -149,9 +149,11 @@ class FileTests(unittest.TestCase):
         self.assertEqual(self.open().outbox.inputs, [])
 
     def test_a_file_that_is_none_is_told(self) -> None:
-        self.path.write_bytes(b"this is no outbox at all")
-        with self.assertRaisesRegex(OutboxError, "does not begin like an outbox"):
-            OutboxFile(self.path)
+        for text in (b"this is no outbox at all", b"12345\n"):
+            self.path.write_bytes(text)
+            with self.assertRaisesRegex(OutboxError, "does not begin like an outbox"):
+                OutboxFile(self.path)
+            self.assertEqual(self.path.read_bytes(), text)
         with self.assertRaisesRegex(OutboxError, "cannot be opened"):
             OutboxFile(self.path / "below")
 
