@@ -10,7 +10,7 @@ enum VerdictText {
     static func success(_ verdict: Verdict) -> String {
         let states = verdict.replayed.states
         var parts = [
-            "\(counted(verdict.subject.last, "turn")) of timeline \(verdict.subject.timeline)",
+            "\(turns(verdict)) of timeline \(verdict.subject.timeline)",
             "replayed in two processes with different hash seeds", commands(verdict.replayed),
             "\(counted(verdict.digests, "state")) and \(counted(verdict.snapshots.count, "snapshot")) agree",
         ]
@@ -29,6 +29,11 @@ enum VerdictText {
         return "ok: " + parts.joined(separator: ", ")
     }
 
+    private static func turns(_ verdict: Verdict) -> String {
+        let last = verdict.subject.last
+        return verdict.begin > 0 && verdict.passedOver == 0 ? "turns \(verdict.begin + 1) to \(last)" : counted(last, "turn")
+    }
+
     /// What was compared with the hashes in the journal, and what could not be.
     static func commands(_ counts: ReplayCounts) -> String {
         let missing = "\(counted(counts.uncompared, "command")) of older versions could not be compared"
@@ -40,7 +45,7 @@ enum VerdictText {
         }
     }
 
-    static func failure(_ finding: Verdict.Finding) -> String {
+    static func failure(_ finding: Verdict.Finding, _ counts: ReplayCounts) -> String {
         switch finding {
         case .command(let reports):
             ([sentence(reports)] + DivergenceText.lines(reports)).joined(separator: "\n")
@@ -48,13 +53,20 @@ enum VerdictText {
             ([sentence(turn, lastEqual)] + about(command) + differences(states)).joined(separator: "\n")
         case .snapshot(let turn, let parts, let lastEqual):
             """
-            turn \(turn): its snapshot is not what a replay gives, although all commands are the recorded ones: `update` has changed
+            turn \(turn): its snapshot is not what a replay gives\(why(counts))
               differs    \(parts.joined(separator: ", "))
               since      \(lastEqual.map { "turn \($0), whose snapshot is what a replay gives" } ?? "turn 1")
             """
         case .refusedSnapshot(let snapshot):
             "turn \(snapshot.turn): a start refuses to go on from its snapshot: \(snapshot.problem ?? "")"
         }
+    }
+
+    private static func why(_ counts: ReplayCounts) -> String {
+        guard counts.compared == 0, counts.uncompared > 0 else {
+            return ", although all commands are the recorded ones: `update` has changed"
+        }
+        return ": this build takes turns of older versions otherwise, and passes over them once a store of its version has started"
     }
 
     private static func isFickle(_ reports: [DivergenceReport]) -> Bool { Set(reports.map(\.hash)).count > 1 }

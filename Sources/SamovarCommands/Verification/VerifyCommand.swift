@@ -59,7 +59,7 @@ struct VerifyCommand<App: SamovarApp>: AsyncParsableCommand {
             if format == .text { printData(VerdictText.success(verdict)) }
             return
         }
-        throw CommandFailure(.badData, VerdictText.failure(finding))
+        throw CommandFailure(.badData, VerdictText.failure(finding, verdict.replayed))
     }
 
     // MARK: One pass

@@ -30,6 +30,7 @@ extension Past {
         let journal = opened.journal
         let (end, part, whole) = try cut(at: turn)
         let machine = try opened.recover(through: end, accepting: &accepted, storeMachine) { logger.warning("\($0)") }
+        warn(ofOlder: machine.replayed.uncompared > 0)
         let fork = machine.fork(from: timeline, holdsEffects: holdsEffects)
         let next = Timeline.random()
         do {

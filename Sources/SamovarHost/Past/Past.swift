@@ -245,11 +245,10 @@ public final class Past: PastReader {
         followsOlder ? span.snapshots.first { $0 > turn && $0 <= last } : nil
     }
 
-    private func warn(ofOlder followsOlder: Bool) {
+    func warn(ofOlder followsOlder: Bool) {
         guard !hasWarned, followsOlder else { return }
         hasWarned = true
-        logger.warning(
-            "turns of an older version are shown as this one computes them from the snapshot before: no more is known of them")
+        logger.warning("\(OpenedJournal.ofOlder)")
     }
 
     private func makeMachine() -> PastMachine {

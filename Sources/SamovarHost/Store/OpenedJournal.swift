@@ -226,6 +226,11 @@ struct OpenedJournal: Sendable {
         return machine
     }
 
+    /// What is said of a state that was computed of turns of an older version.
+    static var ofOlder: String {
+        "turns of an older version are shown as this one computes them from the snapshot before: no more is known of them"
+    }
+
     /// - Throws: `StoreError` if the journal cannot tell the state of a turn, because it was trimmed.
     func requireKept(_ turn: Int) throws(StoreError) {
         guard journal.first > 1, turn < journal.first - 1 else { return }

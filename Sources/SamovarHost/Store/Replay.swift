@@ -37,6 +37,7 @@ public struct Replay<P: Program>: Sendable {
             } note: {
                 logger.warning("\($0)")
             }
+            if machine.replayed.uncompared > 0 { logger.warning("\(OpenedJournal.ofOlder)") }
             guard machine.head > 0 else {
                 throw StoreError(.configuration, "the journal in \(location) has no turn yet: its store never came to serve")
             }

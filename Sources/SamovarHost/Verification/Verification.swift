@@ -179,6 +179,8 @@ public enum VerificationError: Error, Equatable, Sendable, CustomStringConvertib
 public struct Verdict: Equatable, Sendable {
     /// What was verified.
     public var subject: VerificationSubject
+    /// The turn of the snapshot with which the replay began, of a journal without its beginning; 0 for one from turn 1.
+    public var begin: Int
     /// How many digests were compared.
     public var digests: Int
     /// Snapshots that are what the replay gives.
@@ -210,6 +212,7 @@ public struct Verdict: Equatable, Sendable {
 
     init(_ subject: VerificationSubject, _ first: VerificationReport, _ second: VerificationReport) {
         self.subject = subject
+        begin = first.begin
         digests = Verification.commonTurns(first, second).count
         let findings = first.snapshots
         snapshots = findings.filter { $0.differences.isEmpty && $0.problem == nil }.map(\.turn)

@@ -129,7 +129,7 @@ public final class WhatIfMachine {
 
     private func note(_ record: Record) throws {
         guard author >= other.engine.schema.version else {
-            throw ReplayError(
+            throw SuppositionError(
                 turn: record.turn,
                 "it was written by version \(author) of the program, and what would have been can be computed of turns of this version alone"
             )

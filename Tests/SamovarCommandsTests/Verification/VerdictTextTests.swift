@@ -1,5 +1,6 @@
 import MessagePack
 import SamovarHost
+import SamovarStore
 import SamovarText
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 
 @Suite struct VerdictTextTests {
     private func lines(_ states: [[UInt8]]) -> [String] {
-        let text = VerdictText.failure(.state(4, lastEqual: 3, states: states, command: nil))
+        let text = VerdictText.failure(.state(4, lastEqual: 3, states: states, command: nil), ReplayCounts())
         return text.split(separator: "\n").dropFirst().map(String.init)
     }
 
