@@ -138,7 +138,7 @@ import Testing
         #expect(salvaged.end == .exited(0), "\(salvaged.errors)")
         #expect(salvaged.output.contains("Kept: the state after turn \(snapshot), which is a snapshot, and"), "\(salvaged.output)")
         #expect(salvaged.output.contains(" to \(kept), as a new timeline."), "\(salvaged.output)")
-        #expect(salvaged.output.contains("can still be read: 1 inputs applied and 0 refused"), "\(salvaged.output)")
+        #expect(salvaged.output.contains("can still be read: 1 input applied and 0 refused"), "\(salvaged.output)")
         #expect(try await store.run("replay", "--state").output.contains(#""sync":2"#))
         let verified = try await store.run("journal", "verify", "--json")
         #expect(verified.end == .exited(0), "\(verified.errors)")

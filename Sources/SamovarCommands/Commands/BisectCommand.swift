@@ -16,7 +16,7 @@ struct BisectCommand<App: SamovarApp>: AsyncParsableCommand {
                 An expression has paths (`state.a.b[3]`, `state.counts["odd key"]`, `view.…`), numbers, strings in double quotes, true, false, \
                 null, count(PATH), + - * / %, == != < <= > >=, !, &&, || and brackets. What is not there is null. The name of one of the \
                 program's invariants finds the turn that breaks it. All turns are looked at, in order. It exits with 0 if it has found \
-                one, and with 1 if there is none. Works beside a running store, too.
+                one, with 1 if there is none, and with 65 if it is true at the beginning of what is kept already. Works beside a running store, too.
                 """)
     }
 

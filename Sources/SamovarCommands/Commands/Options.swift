@@ -121,7 +121,7 @@ extension ProcessSettings {
     }
 }
 
-/// A duration on the command line: seconds, or a number with `ms`, `s`, `m`.
+/// A duration on the command line: seconds, or a number with `ms`, `s`, `m`, `h`.
 package struct Seconds: ExpressibleByArgument, CustomStringConvertible {
     package let duration: Duration
 
@@ -135,7 +135,7 @@ package struct Seconds: ExpressibleByArgument, CustomStringConvertible {
     }
 
     package init?(argument: String) {
-        let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60)]
+        let units: [(String, Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3_600)]
         let unit = units.first { argument.hasSuffix($0.0) } ?? ("", 1)
         guard let number = Double(argument.dropLast(unit.0.count)), number >= 0, number < 1e9 else { return nil }
         duration = .milliseconds(Int64(number * unit.1 * 1_000))

@@ -11,7 +11,7 @@ struct JournalExportCommand<Types: ProgramTypes>: AsyncParsableCommand {
             abstract: "Backs a journal up into a new folder, also while its store runs.",
             discussion: """
                 Example: \(executableName) journal export /backup/monday
-                         \(executableName) replay --data /backup/monday
+                         PROGRAM replay --data /backup/monday
                 The copy is a data folder of the same timeline. To go on from it, use `journal import`. While the store runs, it is the
                 store that writes the copy, so the folder is one of its machine.
                 """)

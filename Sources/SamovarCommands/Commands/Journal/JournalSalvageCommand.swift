@@ -61,8 +61,8 @@ struct JournalSalvageCommand<Types: ProgramTypes>: AsyncParsableCommand {
         if readable.count > 0 {
             lines.append(
                 """
-                  Of these, \(turnsText(kept + 1, readable.last)) can still be read: \(readable.applied) inputs applied and \
-                \(readable.refused) refused, of \(readable.clients.count) clients; \(readable.reopened) effects closed.
+                  Of these, \(turnsText(kept + 1, readable.last)) can still be read: \(counted(readable.applied, "input")) applied and \
+                \(readable.refused) refused, of \(counted(readable.clients.count, "client")); \(counted(readable.reopened, "effect")) closed.
                 """)
         }
         if witnessed > max(kept, readable.last) {
