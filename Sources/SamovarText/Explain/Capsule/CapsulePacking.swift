@@ -63,9 +63,9 @@ extension Bisection.Goal {
         do throws(ExpressionError) {
             self = .expression(try Predicate(parsing: text))
         } catch {
-            let hint = nearest(to: text, among: names).map { ". Or did you mean the invariant “\($0)”?" } ?? ""
-            let words = hint.isEmpty || error.description.last != "?" ? "\(error)" : String(error.description.dropLast())
-            throw CommandFailure(.usage, "the predicate cannot be read: \(words)\(hint)")
+            let end = error.description.hasSuffix("?") ? " Or" : ";"
+            let hint = nearest(to: text, among: names).map { "\(end) did you mean the invariant “\($0)”?" } ?? ""
+            throw CommandFailure(.usage, "the predicate cannot be read: \(error)\(hint)")
         }
     }
 
