@@ -117,20 +117,26 @@ final class Browser {
     }
 
     /// By the mouse, in the middle of the element that an expression gives, as soon as it keeps its place: what is still drawn above it would
-    /// push it away from under the mouse.
+    /// push it away from under the mouse. A click that missed it for that reason is made again.
     func click(_ element: String) async throws {
-        let place = try await eventually("\(element) is there, and stays") {
-            try await self.value(
-                """
-                (() => { const e = \(element); if (!e) return null; e.scrollIntoView({block: 'center'});
-                const r = e.getBoundingClientRect(), place = [r.x + r.width / 2, r.y + r.height / 2];
-                const stays = String(place) === window.placeToClick; window.placeToClick = String(place);
-                return stays ? place : null; })()
-                """) as? [Double]
-        }
-        for type in ["mousePressed", "mouseReleased"] {
-            try await ask(
-                "Input.dispatchMouseEvent", ["type": type, "x": place[0], "y": place[1], "button": "left", "clickCount": 1])
+        try await eventually("a click hits \(element)") {
+            let place =
+                try await self.value(
+                    """
+                    (() => { const e = \(element); if (!e) return null; e.scrollIntoView({block: 'center'});
+                    const r = e.getBoundingClientRect(), place = [r.x + r.width / 2, r.y + r.height / 2];
+                    const stays = String(place) === window.placeToClick; window.placeToClick = String(place);
+                    if (!stays) return null;
+                    window.hasMissed = true; e.addEventListener('click', () => { window.hasMissed = false; }, {once: true, capture: true});
+                    return place; })()
+                    """) as? [Double]
+            guard let place else { return false }
+            for type in ["mousePressed", "mouseReleased"] {
+                try await self.ask(
+                    "Input.dispatchMouseEvent", ["type": type, "x": place[0], "y": place[1], "button": "left", "clickCount": 1])
+            }
+            // Another document, to which the click has led, does not know of it.
+            return try await self.value("window.hasMissed ?? false") as? Bool == false
         }
     }
 
