@@ -303,6 +303,8 @@ import Testing
         let settings = try scratch.write("journal: postgresql://127.0.0.1/shop\n", to: "settings.yaml")
         let mistakes: [(arguments: [String], code: Int32, text: String)] = [
             (["--rate", "10", "--saturate"], 64, "--rate and --saturate exclude each other"),
+            (["--rate", "10", "--window", "8"], 64, "--window is for --saturate: a rate sends whatever is unanswered"),
+            (["--every", "1s"], 64, "--every is for --kill, which says whom"),
             (["--kill", "agent"], 64, "only store and worker can be killed"),
             (["--kill", "store", "--data", scratch.folder("data")], 64, "--kill is for processes that load has started itself"),
             (["--workers", "4", "--data", scratch.folder("data")], 64, "--workers is for processes that load has started itself"),

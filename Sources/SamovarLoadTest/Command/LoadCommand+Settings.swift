@@ -4,7 +4,8 @@ extension LoadCommand {
     /// What a reader must know to run it again.
     func shownSettings(isOwn: Bool) -> [(name: String, value: String)] {
         var shown: [(name: String, value: String)] = [
-            saturate ? ("pace", "saturate, \(window) unanswered inputs each") : ("rate", "\(plain(rate ?? 1_000)) inputs/s"),
+            saturate
+                ? ("pace", "saturate, \(saturatingWindow) unanswered inputs each") : ("rate", "\(plain(rate ?? 1_000)) inputs/s"),
             ("duration", "\(duration)"), ("clients", "\(clients)"), ("processes", "\(processes)"),
         ]
         if agents > 0 { shown.append(("agents elsewhere", "\(agents)")) }
@@ -14,7 +15,7 @@ extension LoadCommand {
         } else {
             shown.append(("store", options.store.endpoint ?? options.store.data ?? "of the settings"))
         }
-        if let kill { shown.append(("kill", "\(kill), one every \(every)")) }
+        if let kill { shown.append(("kill", "\(kill), one every \(killInterval)")) }
         if let seed { shown.append(("seed", seed)) }
         if !setup.isEmpty { shown.append(("setup", setup.joined(separator: "  "))) }
         shown.append(

@@ -84,8 +84,8 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @Flag(name: .long, help: "In place of a rate: each client keeps --window inputs unanswered.")
     var saturate = false
 
-    @Option(name: .long, help: "Unanswered inputs of each client with --saturate.")
-    var window = 256
+    @Option(name: .long, help: "Unanswered inputs of each client with --saturate. Default: 256.")
+    var window: Int?
 
     @Option(name: .long, help: "How long inputs are due.")
     var duration = Seconds(.seconds(10))
@@ -114,8 +114,8 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @Option(name: .long, help: ofOwnStore("Kill processes of its own store on the way, in turn: store, worker, or store,worker."))
     var kill: String?
 
-    @Option(name: .long, help: ofOwnStore("How often one of them is killed."))
-    var every = Seconds(.seconds(2))
+    @Option(name: .long, help: ofOwnStore("How often one of them is killed. Default: 2s."))
+    var every: Seconds?
 
     @Option(
         name: .long, help: "Where agents of other machines may join: tcp://*:PORT with --keys, tcp://127.0.0.1:PORT or ipc:///FILE."
@@ -158,7 +158,8 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
         }
         if saturate, rate != nil { throw ValidationError("--rate and --saturate exclude each other") }
         if let rate, !(rate >= 0.1 && rate <= 10_000_000) { throw ValidationError("--rate is between 0.1 and 10000000") }
-        if !(1...4_096).contains(window) { throw ValidationError("--window is between 1 and 4096") }
+        if window != nil, !saturate { throw ValidationError("--window is for --saturate: a rate sends whatever is unanswered") }
+        if !(1...4_096).contains(saturatingWindow) { throw ValidationError("--window is between 1 and 4096") }
         if duration.duration < .milliseconds(100) { throw ValidationError("--duration is at least 100ms") }
         if !(0...64).contains(processes) { throw ValidationError("--processes is between 0 and 64") }
         if !(0...1_000).contains(agents) { throw ValidationError("--agents is between 0 and 1000") }
@@ -171,13 +172,15 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
         if clients > 100_000 { throw ValidationError("--clients is at most 100000") }
         if let subscribers, !(0...100_000).contains(subscribers) { throw ValidationError("--subscribers is between 0 and 100000") }
         if !(0...1_024).contains(workerCount) { throw ValidationError("--workers is between 0 and 1024") }
-        if every.duration < .milliseconds(100) { throw ValidationError("--every is at least 100ms") }
+        if every != nil, kill == nil { throw ValidationError("--every is for --kill, which says whom") }
+        if killInterval.duration < .milliseconds(100) { throw ValidationError("--every is at least 100ms") }
         _ = try killRoles()
     }
 
     /// The first option that is for a store of its own.
     private var ownStoreOption: String? {
         if kill != nil { return "--kill" }
+        if every != nil { return "--every" }
         if workers != nil { return "--workers" }
         if slots != nil { return "--slots" }
         if seed != nil { return "--seed" }
@@ -185,6 +188,8 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     }
 
     var workerCount: Int { workers ?? 1 }
+    var saturatingWindow: Int { window ?? 256 }
+    var killInterval: Seconds { every ?? Seconds(.seconds(2)) }
 
     private func killRoles() throws -> [KillPlan.Role] {
         try (kill ?? "").split(separator: ",").map { word in
@@ -268,14 +273,14 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     /// The plan, as far as the options say it: not where the store is.
     func plan() throws -> LoadPlan {
         LoadPlan(
-            pace: saturate ? .saturate(window: window) : .rate(rate ?? 1_000), clients: clients,
+            pace: saturate ? .saturate(window: saturatingWindow) : .rate(rate ?? 1_000), clients: clients,
             subscribers: subscribers ?? processes + agents, duration: duration.duration.microseconds,
             drain: drain.duration.microseconds, inputs: try templates(), endpoint: "", dataFolder: "")
     }
 
     func killPlan() throws -> KillPlan? {
         let roles = try killRoles()
-        return roles.isEmpty ? nil : KillPlan(roles: roles, interval: every.duration.microseconds)
+        return roles.isEmpty ? nil : KillPlan(roles: roles, interval: killInterval.duration.microseconds)
     }
 
     /// What is sent before the load. What a program declares is for a new store: one that runs is as its owner wants it.
