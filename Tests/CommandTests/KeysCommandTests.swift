@@ -31,7 +31,7 @@ import Testing
     func `The first key makes the folder; its file is printed, and its secret stands there alone`(executable: String) async throws {
         let out = scratch.folder("shop.key")
         let made = try await run(
-            "new", "shop", "--role", "client", "--role", "viewer", "--input", "place order", "--not-after", "2027-01-01",
+            "new", "shop", "--role", "client", "--role", "viewer", "--input", "place order", "--not-after", "2999-01-01",
             "--sessions", "5", "--out", out, executable: executable)
         #expect(made.end == .exited(0), "\(made.errors)")
         #expect(made.output == out + "\n")
@@ -42,7 +42,7 @@ import Testing
         #expect(lines("server", of: try file("shop.key")).count == 1)
 
         let table = try file("keys/table")
-        #expect(table.hasSuffix(" viewer,client inputs=place%20order not-after=2027-01-01T00:00:00Z sessions=5\n"))
+        #expect(table.hasSuffix(" viewer,client inputs=place%20order not-after=2999-01-01T00:00:00Z sessions=5\n"))
         let key = try #require(try await list().first)
         #expect(key["name"] as? String == "shop")
         #expect(key["roles"] as? [String] == ["viewer", "client"])
@@ -50,6 +50,18 @@ import Testing
         let shown = try await run("show", "shop")
         #expect(shown.output.contains("fingerprint  \(try #require(key["fingerprint"] as? String))"))
         for text in [made.errors, table, shown.output, try await run("list").output] { #expect(!text.contains(secret)) }
+    }
+
+    @Test func `No key is made that has expired`() async throws {
+        let out = scratch.folder("a.key")
+        let over = "--not-after is over: with it the key would be good for nothing"
+        let made = try await run("new", "a", "--role", "viewer", "--not-after", "2026-01-01", "--out", out)
+        #expect(made.end == .exited(64) && made.errors.contains(over), "\(made.errors)")
+        #expect(!FileManager.default.fileExists(atPath: out))
+        _ = try await run("new", "a", "--role", "viewer", "--out", out)
+        let renewed = try await run("renew", "a", "--not-after", "2026-01-01", "--out", out)
+        #expect(renewed.end == .exited(64) && renewed.errors.contains(over), "\(renewed.errors)")
+        #expect(try await list().count == 1)
     }
 
     @Test func `A key is renewed, revoked and gone`() async throws {

@@ -10,7 +10,7 @@ struct KeysNewCommand: ParsableCommand {
             commandName: "new", abstract: "Makes a key, enters it in the table, and writes its file for the peer.",
             discussion: """
                 Example: \(executableName) keys new shop --role client --input place --input cancel --keys keys
-                         \(executableName) keys new render-1 --role worker --queue render --not-after 2027-01-01 --out render-1.key
+                         \(executableName) keys new render-1 --role worker --queue render --not-after 2030-01-01 --out render-1.key
                 The first one makes the folder, and a key for the store. The path of the file is printed. Roles:
                   viewer    hears views
                   client    sends inputs, reads outputs, and hears views
@@ -24,7 +24,7 @@ struct KeysNewCommand: ParsableCommand {
     @Option(name: .long, help: "A queue that the worker may serve. Repeatable. Default: all.") var queue: [String] = []
     @Option(name: .long, help: "A case of the program's Input that the client may send. Repeatable. Default: all.")
     var input: [String] = []
-    @Option(name: .customLong("not-after"), help: "When it ends, as 2027-01-01T00:00:00Z or 2027-01-01 (UTC). Default: never.")
+    @Option(name: .customLong("not-after"), help: "When it ends, as 2030-01-01T00:00:00Z or 2030-01-01 (UTC). Default: never.")
     var notAfter: InstantArgument?
     @Option(name: .long, help: "The most sessions that the store keeps for it. Default: 100.") var sessions: Int?
     @Option(name: .long, help: "The most greetings in a second. Default: 10.") var hellos: Int?
@@ -39,6 +39,7 @@ struct KeysNewCommand: ParsableCommand {
     func validate() throws {
         if !queue.isEmpty, !roles.contains(.worker) { throw ValidationError("--queue is for workers") }
         if !input.isEmpty, !roles.contains(.client) { throw ValidationError("--input is for clients") }
+        try notAfter?.requireAhead("--not-after")
     }
 
     func run() throws {
@@ -67,7 +68,7 @@ struct KeysRenewCommand: ParsableCommand {
         CommandConfiguration(
             commandName: "renew", abstract: "Makes another key for a name; later takes the former one away.",
             discussion: """
-                Example: \(executableName) keys renew shop --not-after 2028-01-01 --keys keys
+                Example: \(executableName) keys renew shop --not-after 2030-01-01 --keys keys
                          \(executableName) keys renew shop --finish --keys keys
                 Until --finish both are good. A peer reads its file whenever it connects, so nothing has to be started again.
                 """)
@@ -83,6 +84,7 @@ struct KeysRenewCommand: ParsableCommand {
 
     func validate() throws {
         if finish, notAfter != nil || out != nil { throw ValidationError("--finish makes no key") }
+        try notAfter?.requireAhead("--not-after")
     }
 
     func run() throws {

@@ -68,6 +68,11 @@ struct InstantArgument: ExpressibleByArgument {
         guard let time = instant(Substring(argument)) ?? instant(Substring(argument + "T00:00:00Z")) else { return nil }
         self.time = time
     }
+
+    /// - Throws: `ValidationError` for one that is over: a key that ends then would be good for nothing.
+    func requireAhead(_ option: String) throws {
+        guard time > .ofClock else { throw ValidationError("\(option) is over: with it the key would be good for nothing") }
+    }
 }
 
 struct KeysReloadCommand<Types: ProgramTypes>: AsyncParsableCommand {

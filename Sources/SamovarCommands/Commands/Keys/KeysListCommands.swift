@@ -86,5 +86,5 @@ private enum KeyText {
 
 extension Timestamp {
     /// Now, by the clock of the system.
-    fileprivate static var ofClock: Timestamp { Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000)) }
+    static var ofClock: Timestamp { Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000)) }
 }
