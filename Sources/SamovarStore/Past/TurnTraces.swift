@@ -34,7 +34,7 @@ public struct TurnTraces: Equatable, Sendable {
 
     public mutating func note(_ record: Record) {
         switch record.event {
-        case .started(_, let build, _, _): if record.turn <= turn { self.build = build }
+        case .started(_, let build, _, _): if record.turn <= turn { self.build = Record.Event.name(ofBuild: build) }
         case .applied(let message, _, let closes): note(applied: record, message, closes: closes)
         case .streamed(let message, _, _): note(applied: record, message, closes: false)
         case .attemptFailed(let effect, let reason, _, _): note(effect, "an attempt ended (\(reason.rawValue))", record)

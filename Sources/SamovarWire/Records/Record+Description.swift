@@ -31,7 +31,7 @@ extension Record {
     public var detail: MessagePackValue {
         switch event {
         case .started(let number, let build, let schema, _):
-            ["start": .int(Int64(number)), "build": .string(build), "schema": .string("\(schema)")]
+            ["start": .int(Int64(number)), "build": .string(Record.Event.name(ofBuild: build)), "schema": .string("\(schema)")]
         case .applied(let message, _, _), .streamed(let message, _, _): MessagePackValue(shown: message)
         case .refused(.refused(let refusal)): MessagePackValue(shown: refusal)
         case .refused(.rejected(let text)): .string(text)

@@ -68,6 +68,11 @@ public struct Record: Equatable, Sendable {
 extension Record.Event {
     /// How the build of a start ends whose cancellations reach the dead: in turns after it, up to the next start, a replay does as that build did.
     package static let cancelsDead = "; cancels the dead"
+
+    /// A build of a start as people know it.
+    package static func name(ofBuild build: String) -> String {
+        build.hasSuffix(cancelsDead) ? String(build.dropLast(cancelsDead.count)) : build
+    }
 }
 
 /// A record or a snapshot that could not be read, or that tells another story than the program does now.
