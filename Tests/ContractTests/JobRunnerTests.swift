@@ -65,7 +65,7 @@ import Testing
         let work = try Workplace()
         let cancellations = Mutex<[Bool]>([])
         work.connect(tasks: [1, 2])
-        work.receive(.cancel([Self.lease(1)]))
+        work.receive(.cancel([Self.lease(1)], number: 1))
         await work.slot.run(on: SlotExecutor(0)) { slot in
             guard var context = await slot.nextJob() else { return }
             let isFirst = context.job.lease == Self.lease(1)
@@ -84,14 +84,14 @@ import Testing
         let work = try Workplace()
         let stopped = Mutex<[Lease]>([])
         work.connect(tasks: [1, 2, 3])
-        work.receive(.cancel([Self.lease(1)]))
+        work.receive(.cancel([Self.lease(1)], number: 1))
         await work.slot.run(on: SlotExecutor(0)) { slot in
             guard var context = await slot.nextJob() else { return }
             let lease = context.job.lease
             if lease != Self.lease(3) { while (try? await Task.sleep(for: .milliseconds(1))) != nil {} } else { slot.close() }
             if Task.isCancelled { stopped.withLock { $0.append(lease) } }
             _ = slot.ended(&context, message: nil)
-            if lease == Self.lease(1) { work.receive(.cancel([Self.lease(2)])) }
+            if lease == Self.lease(1) { work.receive(.cancel([Self.lease(2)], number: 1)) }
         }
         #expect(stopped.withLock { $0 } == [Self.lease(1), Self.lease(2)])
     }
@@ -182,7 +182,7 @@ import Testing
                 ending.withLock { $0 = error }
             }
         }
-        work.receive(.cancel([Self.lease(1)]))
+        work.receive(.cancel([Self.lease(1)], number: 1))
         while ending.withLock({ $0 == nil }) { try await Task.sleep(for: .milliseconds(1)) }
         #expect(ending.withLock { $0 is CancellationError })
     }
@@ -192,7 +192,7 @@ import Testing
         let work = try Workplace()
         work.connect(tasks: [1])
         let context = try #require(await work.slot.nextJob())
-        work.receive(.cancel([Self.lease(1)]))
+        work.receive(.cancel([Self.lease(1)], number: 1))
         var streamed = 0
         do {
             while true {

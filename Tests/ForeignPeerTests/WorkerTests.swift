@@ -227,14 +227,19 @@ import ZeroMQ
         try await worker.expectNothingBeforePong(9)
     }
 
-    @Test func `CANCEL names the lease of a job that is not wanted any more`() async throws {
+    @Test func `CANCEL names the lease of a job that is not wanted any more, and is counted behind PONG`() async throws {
         let store = try await ForeignStore(.contract)
         let client = try await store.client()
         let worker = try await store.worker()
         try await client.submit(.hang())
         let task = try await worker.task()
         try await client.submit(.cancel(), from: 2)
-        #expect(try await worker.next(.cancel).body == [[task.lease]])
+        let cancel = try await worker.next(.cancel)
+        #expect(cancel.number == 1 && cancel.body == [[task.lease]])
+        try await worker.send(.ping, 1)
+        _ = try await worker.next(.pong)
+        let count = try await worker.next(.cancel)
+        #expect(count.number == 1 && count.body == [[]])
         try await worker.answer(task.done(.noted("late")))
         #expect(try await worker.acknowledged() == [task.lease])
         #expect(try await store.ask("inspect").value["state"]?["notes"] == [])

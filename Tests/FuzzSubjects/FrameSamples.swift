@@ -23,7 +23,7 @@ enum FrameSamples {
             .tick(instance: .main, head: 4, view: 3, idle: true),
             .result([JobResult(effect: effect, lease: lease, token: 5, answer: .done([[0xc0], [0x01]]))], credit: 9),
             .result([JobResult(effect: effect, lease: lease, token: 5, answer: .failed(.threw, "no", permanent: true))], credit: 9),
-            .acknowledge([lease]), .cancel([lease, lease]),
+            .acknowledge([lease]), .cancel([lease, lease], number: 3),
             .request(AdminRequest(id: 1, verb: "requeue", arguments: ["effect": "1/0"])),
         ]
     }

@@ -134,7 +134,8 @@ package struct FrameExample: Sendable, CustomStringConvertible {
                 ], credit: 11)),
         FrameExample("acknowledge", .acknowledge([lease, Lease(start: 3, counter: 8)])),
         FrameExample("acknowledge with a proof", .acknowledge([lease]), proof: proof),
-        FrameExample("cancel", .cancel([lease])),
+        FrameExample("cancel", .cancel([lease], number: 2)),
+        FrameExample("cancel that only counts", .cancel([], number: 2)),
         FrameExample("streamed", .streamed([StreamMark(lease: lease, index: 5)])),
         FrameExample(
             "progress",

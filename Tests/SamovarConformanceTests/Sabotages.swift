@@ -143,6 +143,12 @@ extension Sabotage {
         Sabotage("begins again in spite of resume", .worker, foundBy: "stream-resume") {
             $0.incoming(.task) { [$0.entries { $0.map { $0.replacing(8, by: .nil) } }] }
         },
+        Sabotage("does not see that a CANCEL was lost", .worker, foundBy: "cancel-lost") {
+            $0.incoming(.cancel) { [$0.with { $0.number = 0 }] }
+        },
+        Sabotage("does not look at the number of a CANCEL without leases", .worker, foundBy: "cancel-missing") {
+            $0.incoming(.cancel) { $0.body == [[]] ? [] : [$0] }
+        },
         Sabotage("does not stop what is cancelled", .worker, foundBy: "cancel") { $0.incoming(.cancel) { _ in [] } },
         Sabotage("knows no timeouts", .worker, foundBy: "timeout") {
             $0.incoming(.task) { [$0.entries { $0.map { $0.replacing(7, by: .nil) } }] }

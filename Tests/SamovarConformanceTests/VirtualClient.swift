@@ -48,7 +48,7 @@ final class VirtualClient: VirtualPeer {
         }
         if isInputClosed, unread.isEmpty, machine.unanswered == 0 {
             isInputClosed = false
-            perform(machine.close(now: now))
+            perform(machine.close())
         }
     }
 

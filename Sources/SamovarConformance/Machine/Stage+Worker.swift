@@ -21,6 +21,8 @@ struct WorkerSide {
     /// Up to which number tasks may be sent, and the number of the last one, both since HELLO.
     var credit: Int64 = 0
     var sent: Int64 = 0
+    /// How many CANCELs with leases it was sent since HELLO.
+    var cancels: Int64 = 0
     /// How many jobs it holds at once, those that wait included: its credit when it holds none.
     var capacity: Int64?
     var jobs: [Value: Job] = [:]
@@ -96,7 +98,8 @@ extension Stage {
 
     mutating func cancel(_ leases: [Value]) {
         for lease in leases { worker.jobs[lease]?.isCancelled = true }
-        send(.cancel, 0, .array(leases))
+        worker.cancels += 1
+        send(.cancel, worker.cancels, .array(leases))
     }
 
     mutating func acknowledge(_ leases: [Value]) {
@@ -117,7 +120,7 @@ extension Stage {
         }
         worker.slots = body[3]?[1]?.integer ?? 0
         worker.claims = body[3]?[3]?.elements ?? []
-        (worker.credit, worker.sent, worker.isDraining) = (0, 0, false)
+        (worker.credit, worker.sent, worker.cancels, worker.isDraining) = (0, 0, 0, false)
         guard body[3]?[2]?.elements.contains(where: { $0 == "default" || $0[0] == "default" }) == true else {
             throw Fault(rule: "Jobs", expected: "the queue “default” among those that it serves", seen: body[3]?[2]?.text ?? "none")
         }

@@ -202,7 +202,10 @@ struct Stage {
         }
         timelines = [timeline]
         switch kind {
-        case .ping: if manners.pongs { send(.pong, role == .worker ? worker.sent : client.credit) }
+        case .ping:
+            guard manners.pongs else { break }
+            send(.pong, role == .worker ? worker.sent : client.credit)
+            if role == .worker, worker.cancels > 0 { send(.cancel, worker.cancels, .array([])) }
         case .goodbye:
             connections[route] = .parted
             hasLeft = true

@@ -173,13 +173,17 @@ extension Scenario {
                 ]),
             Scenario(
                 "progress", "Liveness",
-                "The silence is 3 s, and a job tells of its progress for 4 s, which the store does not answer. PING keeps the connection.",
+                "The silence is 3 s, and a job tells of its progress for 4 s, which the store does not answer. PING, each second, keeps the "
+                    + "connection.",
                 [.act { $0.silence = 3_000 }] + Step.greeted(.worker) + [
+                    .act { $0.times = [] },
                     .task(Stage.Effect.report(40)),
                     .expect("the answer of the job, and no HELLO before it", within: .seconds(5)) { stage, event in
                         if event.isFrame(.hello) { return .broken("no HELLO while the store answers PING") }
+                        if event.isFrame(.ping) { stage.times.append(stage.now) }
+                        guard let answer = stage.leases.last.flatMap({ stage.worker.jobs[$0]?.answer }) else { return .other }
                         // A worker without PROGRESS fails the job, and has nothing to show here.
-                        return stage.leases.allSatisfy { stage.worker.jobs[$0]?.answer != nil } ? .met : .other
+                        return answer[0] == 1 || stage.times.count >= 3 ? .met : .broken("PING each second beside PROGRESS")
                     },
                 ]),
             Scenario(
@@ -242,6 +246,21 @@ extension Scenario {
                     .noResult("no answer of a job that was cancelled", for: .milliseconds(700)),
                 ] + Step.unclaimed()),
             Scenario(
+                "cancel-lost", "CANCEL",
+                "A CANCEL was lost, as the number of the next one tells. The worker opens another connection; what it claims is cancelled.",
+                Step.greeted(.worker) + [.task(Stage.Effect.sleep(60_000))] + Step.alive() + [
+                    .act { stage in
+                        stage.worker.cancels += 1
+                        stage.cancel([[1, 999]])
+                    }
+                ] + Step.cancelledAnew(within: .milliseconds(20))),
+            Scenario(
+                "cancel-missing", "CANCEL",
+                "A CANCEL was lost, as the one without a lease tells that follows PONG. The worker opens another connection; what it claims is "
+                    + "cancelled.",
+                Step.greeted(.worker) + [.task(Stage.Effect.sleep(60_000))] + Step.alive() + [.act { $0.worker.cancels += 1 }]
+                    + Step.cancelledAnew(within: .seconds(1))),
+            Scenario(
                 "cancel-waiting", "CANCEL", "All jobs are cancelled, those that wait for a slot, too. The next one runs at once.",
                 Step.greeted(.worker) + [
                     .act { stage in stage.leases = stage.task((0..<stage.some).map { _ in Stage.Effect.sleep(60_000) }) }
@@ -278,6 +297,15 @@ extension Step {
         let held = stage.worker.jobs.values.filter { !$0.isAcknowledged && !$0.isCancelled }
         let isComplete = held.count == stage.worker.claims.count && held.allSatisfy { stage.worker.claims.contains($0.claim) }
         return isComplete ? .met : .broken("HELLO that claims \(held.map(\.claim.text).joined(separator: ", "))")
+    }
+
+    /// After a CANCEL was lost its job is claimed, and cancelled then.
+    fileprivate static func cancelledAnew(within: Duration) -> [Step] {
+        [
+            another("HELLO on another connection, after a CANCEL was lost", within: within),
+            act { $0.cancel($0.leases) },
+            until("credit for the slot that is free") { $0.worker.credit > 0 && $0.worker.credit == $0.worker.most },
+        ]
     }
 
     /// The next HELLO does not claim what was cancelled.

@@ -183,7 +183,7 @@ struct ClientLoop: ~Copyable {
         case .close:
             // It says goodbye only if nothing is left to be written.
             try save()
-            return machine.close(now: now)
+            return machine.close()
         }
         return []
     }

@@ -168,7 +168,7 @@ extension LoadClient {
 
     /// Ends the session.
     public mutating func close(now: Timestamp) -> [ClientMachine.Action] {
-        take(machine.close(now: now), now)
+        take(machine.close(), now)
     }
 }
 

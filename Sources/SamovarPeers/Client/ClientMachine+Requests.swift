@@ -37,7 +37,7 @@ extension ClientMachine {
         guard connection.isWelcomed else { return [] }
         requests.asked(now, again: connection.silence)
         var actions: [Action] = []
-        send(frame, now, &actions)
+        send(frame, &actions)
         return actions
     }
 

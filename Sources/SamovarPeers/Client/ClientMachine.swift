@@ -188,11 +188,11 @@ extension ClientMachine {
                 frame[last].endsSession = true
                 ending?.isSent = true
             }
-            send(.send(frame, confirmed: confirmed), now, &actions)
+            send(.send(frame, confirmed: confirmed), &actions)
         }
         // The store's credit follows our confirmations, which otherwise travel with inputs.
         if backlog.hasUnsent, backlog.cursor > credit, confirmed > toldConfirmed {
-            send(.ping(confirmed), now, &actions)
+            send(.ping(confirmed), &actions)
         }
         if backlog.hasInFlight, repeatAt == nil { repeatAt = now + connection.silence }
         return actions
@@ -223,12 +223,12 @@ extension ClientMachine {
     }
 
     /// Ends the session. What is not answered yet stays unknown. A durable client with something left only goes away.
-    public mutating func close(now: Timestamp) -> [Action] {
+    public mutating func close() -> [Action] {
         guard state == .open else { return [] }
         var actions: [Action] = []
         let isDone = !isDurable || (backlog.count == 0 && unseen.isEmpty && unsaved.isEmpty)
         forgetUnanswered(.closed, isKept: isDurable, &actions)
-        if connection.isWelcomed, isDone { send(.goodbye, now, &actions) }
+        if connection.isWelcomed, isDone { send(.goodbye, &actions) }
         connection.close()
         end()
         actions.append(.stop)
@@ -377,12 +377,12 @@ extension ClientMachine {
         case .none: break
         case .open:
             actions.append(.connect)
-            greet(now, &actions)
-        case .greet: greet(now, &actions)
-        case .ping: send(.ping(confirmed), now, &actions)
+            greet(&actions)
+        case .greet: greet(&actions)
+        case .ping: send(.ping(confirmed), &actions)
         case .note(let text): actions.append(.note(text))
         case .welcomed(let welcome, let left): welcomed(welcome, left: left, now, &actions)
-        case .answer(let frame): send(frame, now, &actions)
+        case .answer(let frame): send(frame, &actions)
         case .deliver(let frame): take(frame, now, &actions)
         case .lost(let reason):
             lost(&actions)
@@ -400,14 +400,14 @@ extension ClientMachine {
         actions.append(.disconnect)
     }
 
-    private mutating func greet(_ now: Timestamp, _ actions: inout [Action]) {
+    private mutating func greet(_ actions: inout [Action]) {
         repeatAt = nil
         requests.pause()
         requests.forgetGivenUp()
         toldConfirmed = 0
         let hello = connection.hello(
             .client(session: session), schema: schema, isDurable: isDurable, mayHaveEnded: ending?.isSent ?? false)
-        send(hello, now, &actions)
+        send(hello, &actions)
     }
 
     private mutating func goBackToOldest() {
@@ -417,7 +417,7 @@ extension ClientMachine {
 
     private mutating func askAgain(_ now: Timestamp, _ actions: inout [Action]) {
         hasPutOff = false
-        for frame in requests.frames { send(frame, now, &actions) }
+        for frame in requests.frames { send(frame, &actions) }
         requests.pause()
         requests.asked(now, again: connection.silence)
     }
@@ -437,12 +437,9 @@ extension ClientMachine {
         state = .closed
     }
 
-    mutating func send(_ frame: Frame, _ now: Timestamp, _ actions: inout [Action]) {
+    mutating func send(_ frame: Frame, _ actions: inout [Action]) {
         switch frame {
-        case .send(_, let confirmed), .ping(let confirmed):
-            toldConfirmed = confirmed
-            connection.sent(now: now)
-        // No proof comes with the answer of a request, so who only asks says PING as well.
+        case .send(_, let confirmed), .ping(let confirmed): toldConfirmed = confirmed
         default: break
         }
         actions.append(.send(Envelope(frame, timeline: connection.timeline)))

@@ -13,7 +13,7 @@ import SamovarWire
 ///
 /// | | greeting | welcomed | lost | closed |
 /// |---|---|---|---|---|
-/// | ticked | at `until`: lost | silent: lost; nothing sent, or nothing heard: ping | at `until`: open, greeting | – |
+/// | ticked | at `until`: lost | silent: lost; each second: ping | at `until`: open, greeting | – |
 /// | disconnected | lost | lost | – | – |
 /// | disconnected, the key is refused | lost; after the last place for the longest pause, and check the key | the same | – | – |
 /// | WELCOME | welcomed | note | – | – |
@@ -28,7 +28,8 @@ import SamovarWire
 /// | PING | – | answer PONG | – | – |
 /// | another frame | – | deliver | – | – |
 ///
-/// Nothing heard is a reason for PING, too: to what a peer sends, the store may have no answer for a long time, and only PONG waits for no disk.
+/// PING is said each second, whatever else is: to what a peer sends, the store may have no answer for a long time, and only PONG waits for no
+/// disk. What a worker may have missed is told with it.
 ///
 /// It begins as one that was lost. A frame of another timeline than WELCOME's, ERROR apart, is noted and dropped, and does not count as a
 /// sign of life.
@@ -36,7 +37,7 @@ struct Connection: ~Copyable {
     enum State: Equatable {
         /// A socket is open and HELLO is sent.
         case greeting(until: Timestamp)
-        case welcomed(heard: Timestamp, sent: Timestamp)
+        case welcomed(heard: Timestamp, pinged: Timestamp)
         /// No socket, or none yet; the next is opened at `until`.
         case lost(until: Timestamp)
         /// For good.
@@ -55,8 +56,6 @@ struct Connection: ~Copyable {
     private(set) var proof: TurnProof?
     /// The greatest start number that a store of the timeline has welcomed the peer with; 0 before the first.
     private(set) var start: Int
-    /// When the newest PING of this connection was due, or WELCOME came.
-    private var pinged = Timestamp(microseconds: 0)
 
     /// How many places there are to try, as the host knows.
     var places: Int {
@@ -107,7 +106,7 @@ struct Connection: ~Copyable {
     var deadline: Timestamp? {
         switch state {
         case .greeting(let until), .lost(let until): until
-        case .welcomed(let heard, let sent): min(heard + silence, pingDue(heard: heard, sent: sent))
+        case .welcomed(let heard, let pinged): min(heard + silence, pinged + settings.pingAfter)
         case .closed: nil
         }
     }
@@ -140,10 +139,10 @@ struct Connection: ~Copyable {
             let action = lose(.usual("no WELCOME within \(wait)"), now)
             if attempts.isPausing { patience = min(patience * 2, silence) }
             return action
-        case .welcomed(let heard, let sent):
+        case .welcomed(let heard, let pinged):
             if now >= heard + silence { return lose(.usual("silent for \(silence)"), now) }
-            guard now >= pingDue(heard: heard, sent: sent) else { return .none }
-            pinged = now
+            guard now >= pinged + settings.pingAfter else { return .none }
+            state = .welcomed(heard: heard, pinged: now)
             return .ping
         case .lost(let until):
             guard now >= until else { return .none }
@@ -154,9 +153,6 @@ struct Connection: ~Copyable {
             return .none
         }
     }
-
-    /// What was asked already may still be answered, so nothing heard counts from the newest PING.
-    private func pingDue(heard: Timestamp, sent: Timestamp) -> Timestamp { min(sent, max(heard, pinged)) + settings.pingAfter }
 
     /// The transport knows that the connection is gone.
     mutating func disconnected(now: Timestamp, because reason: Disconnection = .broken) -> Action {
@@ -192,14 +188,6 @@ struct Connection: ~Copyable {
                 isDurable: isDurable, mayHaveEnded: mayHaveEnded))
     }
 
-    /// The owner sent a frame.
-    mutating func sent(now: Timestamp) {
-        switch state {
-        case .welcomed(let heard, _): state = .welcomed(heard: heard, sent: now)
-        case .greeting, .lost, .closed: break
-        }
-    }
-
     mutating func close() {
         state = .closed
     }
@@ -211,7 +199,7 @@ struct Connection: ~Copyable {
         switch state {
         case .lost, .closed: .none  // It came through a socket that is closed by now.
         case .greeting: receivedGreeting(envelope, now)
-        case .welcomed(_, let sent): receivedWelcomed(envelope, sent: sent, now)
+        case .welcomed(_, let pinged): receivedWelcomed(envelope, pinged: pinged, now)
         }
     }
 
@@ -224,13 +212,13 @@ struct Connection: ~Copyable {
         }
     }
 
-    private mutating func receivedWelcomed(_ envelope: Envelope, sent: Timestamp, _ now: Timestamp) -> Action {
+    private mutating func receivedWelcomed(_ envelope: Envelope, pinged: Timestamp, _ now: Timestamp) -> Action {
         if case .error(let error) = envelope.frame {
-            state = .welcomed(heard: now, sent: sent)
+            state = .welcomed(heard: now, pinged: pinged)
             return failed(error, now)
         }
         guard envelope.timeline == timeline else { return .note("dropped a \(envelope.frame.kind) of another timeline") }
-        state = .welcomed(heard: now, sent: sent)
+        state = .welcomed(heard: now, pinged: pinged)
         switch envelope.frame {
         case .ping(let number): return .answer(.pong(number))
         case .goodbye: return lose(.usual("the store closes"), now)
@@ -257,8 +245,7 @@ struct Connection: ~Copyable {
         patience = settings.greeting
         attempts.succeed()
         told.removeAll()
-        pinged = now
-        state = .welcomed(heard: now, sent: now)
+        state = .welcomed(heard: now, pinged: now)
         return .welcomed(welcome, left: left)
     }
 
@@ -330,7 +317,7 @@ public struct ConnectionSettings: Equatable, Sendable {
     public var greeting = Duration.seconds(1)
     /// How long the transport may take before that, where there is no other place to try.
     public var handshake = Duration.zero
-    /// A PING is sent when nothing else was for this long, or when nothing was heard for this long, nor another PING sent.
+    /// A PING follows WELCOME, or another, after this long.
     public var pingAfter = Duration.seconds(1)
     /// Silence after which the store is taken for dead, until WELCOME names another.
     public var silence = Duration.seconds(6)

@@ -9,7 +9,8 @@ public import SamovarWire
 ///
 /// The credit is absolute. It is the number of tasks, counted from HELLO, that the worker has room for: those it was sent, plus
 /// the slots and the read-ahead, less the jobs it holds. So an ignored duplicate costs nothing. A task lost on the way shows in
-/// the number of the next, or in PONG; the store would wait for it for ever, so the worker begins anew.
+/// the number of the next, or in PONG; the store would wait for it for ever, so the worker begins anew. So it does for a lost CANCEL, for
+/// a handler that ends by nothing else would keep its slot.
 ///
 /// A worker is stuck while each of its slots has a handler that goes on three seconds after it was told to stop. It grants no
 /// credit, and gives back what it cannot start.
@@ -21,6 +22,7 @@ public import SamovarWire
 /// | PONG that counts tasks which do not come for 3 s | begins anew | the same | the same | – |
 /// | ACKNOWLEDGE | the answer is forgotten | the same; nothing held: goodbye, stop | the same | – |
 /// | CANCEL | running: cancel; waiting, answered: forgotten | the same | the same | – |
+/// | CANCEL, after others that are missing | the same, and begins anew | the same | the same | – |
 /// | WELCOME | answers are sent again | the same | the same | – |
 /// | WELCOME, another timeline | all jobs and answers are dropped | the same | the same | – |
 /// | STREAMED | what was streamed is forgotten, there is room for more | the same | the same | – |
@@ -127,7 +129,7 @@ extension WorkerMachine {
         case .draining(let until) where now >= until: leave(now, &actions)
         // Those that have come to one since the drain began.
         case .draining: actions += giveBackCheckpointed(now)
-        case .leaving(let until) where now >= until: stop(now, &actions)
+        case .leaving(let until) where now >= until: stop(&actions)
         case .working, .leaving, .stopped: break
         }
         guard state != .stopped else { return actions }
@@ -190,7 +192,7 @@ extension WorkerMachine {
     private mutating func startNext(
         now: () -> Timestamp, _ actions: inout [Action]
     ) -> (task: JobTask, hasTimeout: Bool)? {
-        if state != .working { stopIfDone(now(), &actions) }
+        if state != .working { stopIfDone(&actions) }
         return held.startNext(now: now)
     }
 
@@ -206,14 +208,14 @@ extension WorkerMachine {
         var actions: [Action] = []
         let granted = raiseCredit()
         if outbox.hasUnsent {
-            sendAnswers(now, &actions)
+            sendAnswers(&actions)
             if repetition == nil { awaitAcknowledgement(now) }
         } else if granted {
-            send(.credit(credit), now, &actions)
+            send(.credit(credit), &actions)
         }
         var reports = takeProgress(now)[...]
         while !reports.isEmpty {
-            send(.progress(Array(reports.prefix(settings.frameReports))), now, &actions)
+            send(.progress(Array(reports.prefix(settings.frameReports))), &actions)
             reports = reports.dropFirst(settings.frameReports)
         }
         return actions
@@ -239,11 +241,11 @@ extension WorkerMachine {
         guard state == .working else { return [] }
         var actions: [Action] = []
         // A task that is given back must not come again: the credit that the store has is worth nothing from now on.
-        if connection.isWelcomed { send(.drain, now, &actions) }
+        if connection.isWelcomed { send(.drain, &actions) }
         giveBackWaiting()
         actions += giveBackCheckpointed(now)
         state = .draining(until: now + settings.drain)
-        stopIfDone(now, &actions)
+        stopIfDone(&actions)
         return actions
     }
 }
@@ -255,7 +257,7 @@ extension WorkerMachine {
     public mutating func received(_ envelope: Envelope, now: Timestamp) -> [Action] {
         var actions: [Action] = []
         perform(connection.received(envelope, now: now), now, &actions)
-        stopIfDone(now, &actions)
+        stopIfDone(&actions)
         return actions
     }
 
@@ -277,9 +279,11 @@ extension WorkerMachine {
         case .acknowledge(let leases):
             outbox.forget(leases)
             if !outbox.awaitsAcknowledgement { repetition = nil }
-        case .cancel(let leases):
+        case .cancel(let leases, let number):
             outbox.forget(leases)
             actions += held.cancel(leases, now: now).map { .cancel($0) }
+            guard !tasks.takeCancel(number: number, isCount: leases.isEmpty), !isDone else { break }
+            perform(connection.startOver("a CANCEL was lost", now: now), now, &actions)
         case .streamed(let marks):
             actions += acknowledged(marks)
             if !outbox.awaitsAcknowledgement { repetition = nil }
@@ -331,12 +335,12 @@ extension WorkerMachine {
         case .none: break
         case .open:
             actions.append(.connect)
-            greet(now, &actions)
-        case .greet: greet(now, &actions)
-        case .ping: send(.ping(credit), now, &actions)
+            greet(&actions)
+        case .greet: greet(&actions)
+        case .ping: send(.ping(credit), &actions)
         case .note(let text): actions.append(.note(text))
         case .welcomed(_, let left): welcomed(left: left, now, &actions)
-        case .answer(let frame): send(frame, now, &actions)
+        case .answer(let frame): send(frame, &actions)
         case .deliver(let frame): take(frame, now, &actions)
         case .lost(let reason):
             repetition = nil
@@ -360,13 +364,13 @@ extension WorkerMachine {
         absence = nil
     }
 
-    private mutating func greet(_ now: Timestamp, _ actions: inout [Action]) {
+    private mutating func greet(_ actions: inout [Action]) {
         tasks = TaskCount()
         credit = 0
         repetition = nil
         var offer = offer
         offer.running = (held.claims + outbox.claims).sorted { $0.lease < $1.lease }
-        send(connection.hello(.worker(offer), schema: schema), now, &actions)
+        send(connection.hello(.worker(offer), schema: schema), &actions)
     }
 
     private mutating func awaitAcknowledgement(_ now: Timestamp) {
@@ -411,29 +415,30 @@ extension WorkerMachine {
         state = .leaving(until: now + settings.farewell)
     }
 
-    private mutating func stopIfDone(_ now: Timestamp, _ actions: inout [Action]) {
-        if state != .working, state != .stopped, held.isEmpty, outbox.isEmpty { stop(now, &actions) }
+    /// It leaves, and has nothing left.
+    private var isDone: Bool { state != .working && state != .stopped && held.isEmpty && outbox.isEmpty }
+
+    private mutating func stopIfDone(_ actions: inout [Action]) {
+        if isDone { stop(&actions) }
     }
 
-    private mutating func stop(_ now: Timestamp, _ actions: inout [Action]) {
+    private mutating func stop(_ actions: inout [Action]) {
         if connection.isWelcomed {
-            sendAnswers(now, &actions)
-            send(.goodbye, now, &actions)
+            sendAnswers(&actions)
+            send(.goodbye, &actions)
         }
         connection.close()
         state = .stopped
         actions.append(.stop)
     }
 
-    private mutating func sendAnswers(_ now: Timestamp, _ actions: inout [Action]) {
+    private mutating func sendAnswers(_ actions: inout [Action]) {
         for body in outbox.takeUnsent() {
-            connection.sent(now: now)
             actions.append(.send(Envelope(written: .result, number: credit, body: body, timeline: connection.timeline)))
         }
     }
 
-    private mutating func send(_ frame: Frame, _ now: Timestamp, _ actions: inout [Action]) {
-        connection.sent(now: now)
+    private mutating func send(_ frame: Frame, _ actions: inout [Action]) {
         actions.append(.send(Envelope(frame, timeline: connection.timeline)))
     }
 }

@@ -30,6 +30,7 @@ extension InvariantChecker {
                 expected: "WELCOME of a start up to \(reference.starts)", seen: "start \(welcome.start)")
             link?.credit.welcomed()
             link?.tasks.welcomed()
+            link?.cancels = 0
             try check(welcome, to: peer)
         case .view(_, let turn, let bytes): try check(view: turn, bytes, .i5)
         case .tick(_, let head, let view, _): try reached(max(head, view), "a tick")
@@ -50,7 +51,7 @@ extension InvariantChecker {
         case .streamed(let marks): for mark in marks { try check(mark) }
         case .outputs(let page): try reached(page.outputs.last?.id.turn ?? 0, "outputs")
         case .reply(let reply) where world.keyKeeper == nil || link?.peer is OperatorProcess: try check(reply)
-        case .cancel(let leases): for lease in leases { reference.assignments[lease]?.isSettled = true }
+        case .cancel(let leases, _): for lease in leases { reference.assignments[lease]?.isSettled = true }
         default: break
         }
     }
@@ -76,12 +77,14 @@ extension InvariantChecker {
         case .welcome(let welcome):
             link?.credit.welcomed()
             link?.tasks.welcomed()
+            link?.cancels = 0
             try reached(welcome.head, "a WELCOME")
         case .view(_, let turn, let bytes): try check(view: turn, bytes, .i5)
         case .tick(_, let head, let view, _): try reached(max(head, view), "a tick")
         case .task(let tasks, let number):
             _ = link?.tasks.send(tasks.count, through: number)
             for task in tasks { try formerHandsOut(task, to: (peer as? WorkerProcess)?.id ?? .zero, by: store) }
+        case .cancel(_, let number): link?.cancels = number
         case .acknowledge(let leases): for lease in leases { try acknowledge(lease) }
         case .streamed(let marks): for mark in marks { try check(mark) }
         case .outputs(let page): try reached(page.outputs.last?.id.turn ?? 0, "outputs")

@@ -19,6 +19,13 @@ extension InvariantChecker {
                     seen: "\(tasks.count) up to \(number)")
             }
             told(tasks.map(\.effect.turn).max() ?? 0)
+        case .cancel(let leases, let number):
+            guard let link, !world.swarm.isHarsh else { break }
+            let next = leases.isEmpty ? link.cancels : link.cancels + 1
+            try require(
+                number == next, .i17, expected: "CANCEL \(next) for \(link.peer.name)", seen: "number \(number), of \(leases.count)"
+            )
+            link.cancels = number
         case .outputs(let page): told(page.outputs.last?.id.turn ?? 0)
         case .settled(let turn, _): told(turn)
         default: break

@@ -89,9 +89,6 @@ struct Swarm {
 
     var hasSources: Bool { traits.isSuperset(of: [.timers, .streaming]) }
 
-    /// Effects that only CANCEL ends. It is not repeated, so there are none where a connection may lose a single message.
-    var hasEndlessWork: Bool { traits.contains(.limits) && loss == 0 && !has(.highWater) && highWater >= 100 }
-
     init(seed: UInt64) {
         var random = SeededRandom(seed: seed, "swarm")
         clients = random.number(1...4)
@@ -124,7 +121,7 @@ struct Swarm {
         viewBytes = random.pick([0, 100, 2_000])
         var maintenance = SeededRandom(seed: seed, "maintenance")
         retain = maintenance.pick([nil, nil, 1, 20, 200])
-        if hasEndlessWork { works.append(.endless) }
+        if traits.contains(.limits) { works.append(.endless) }
         if traits.contains(.controls) { works += [.wavering, .cursed] }
         narrow(&random)
         share(seed)

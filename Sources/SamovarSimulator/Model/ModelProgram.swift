@@ -136,8 +136,14 @@ enum ModelProgram: Program {
         }
     }
 
+    /// A source that has failed for good is not wanted any more at the first `noted`, and requeued at the second.
     private static func requeueLost(_ state: inout State) -> Command<ModelProgram> {
-        guard let lost = state.lost, !state.timers.values.contains(where: { $0.inputID == lost.inputID }) else { return .none }
+        guard let lost = state.lost else { return .none }
+        let wanted = state.timers.filter { $0.value.inputID != lost.inputID }
+        guard wanted.count == state.timers.count else {
+            state.timers = wanted
+            return .none
+        }
         state.lost = nil
         return .requeue(EffectID(turn: lost.turn, ordinal: lost.ordinal))
     }

@@ -20,7 +20,8 @@ struct StreamPlan {
         items = isOfSource ? [2, 8, 30][Int(inputID % 3)] : inputID % 50 == 7 ? 80 : [1, 2, 3, 5, 8][Int(inputID % 5)]
         next = (resume?.checkpoint.flatMap(Self.item) ?? 0) + 1
         pause = random.about(random.pick(isOfSource ? [10, 50, 200] : [3, 3, 10, 40]) * milliseconds)
-        brokenAt = random.chance(0.15) ? random.number(1...items) : nil
+        // One that has told nothing counts as failed: only so a source is given up.
+        brokenAt = isOfSource && random.chance(0.2) ? next : random.chance(0.15) ? random.number(1...items) : nil
         window = StreamWindow(after: resume)
     }
 

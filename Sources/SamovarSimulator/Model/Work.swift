@@ -59,7 +59,7 @@ enum Work: String, Portable, CaseIterable {
         case .flaky, .failing, .stuck, .streaming: .backoff(first: .milliseconds(200), max: .seconds(2), attempts: 3)
         case .wavering: Retry.backoff(first: .milliseconds(200), max: .seconds(1), attempts: 2).keepingDead
         case .cursed: Retry.never.keepingDead
-        case .flowing: Retry.backoff(first: .milliseconds(200), max: .seconds(2), attempts: 3).keepingDead
+        case .flowing: Retry.backoff(first: .milliseconds(200), max: .seconds(2), attempts: 2).keepingDead
         default: .never
         }
     }

@@ -47,6 +47,8 @@ final class Link {
     /// The credit that a worker has told, and the tasks that it was sent, for the checker.
     var credit = CreditTold()
     var tasks = TasksSent()
+    /// The CANCELs with jobs that it was sent, for the checker.
+    var cancels = 0
     var standing = Standing()
 
     init(id: Int, listener: Listener?, peer: Process, store: StoreProcess, incarnation: Int, identity: Identity, isForced: Bool) {

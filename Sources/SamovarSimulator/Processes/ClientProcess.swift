@@ -203,7 +203,7 @@ final class ClientProcess: Process {
         case .controls:
             return orderLabelled(random.pick([.wavering, .cursed] + world.swarm.works), .drawn(.lanes, &random), inputID)
         case .streaming: return order(.streaming, inputID)
-        case .limits: return order(world.swarm.hasEndlessWork ? .endless : .quick, inputID)
+        case .limits: return order(.endless, inputID)
         case .outputs, .keys: return Input(inputID, .emitted(inputID))
         }
     }
@@ -264,7 +264,7 @@ final class ClientProcess: Process {
     private func leave(_ now: Timestamp) throws(Violation) {
         world.leavers.insert(session)
         left = session
-        try perform(machine?.close(now: now) ?? [], now)
+        try perform(machine?.close() ?? [], now)
     }
 
     // MARK: The loop

@@ -177,7 +177,7 @@ final class WorkerProcess: Process {
     private func received(_ parts: [[UInt8]], _ now: Timestamp) -> [WorkerMachine.Action] {
         guard let envelope = try? Envelope(parts: parts) else { return [] }  // Noise, as in the host.
         switch envelope.frame {
-        case .acknowledge(let leases), .cancel(let leases): owed.subtract(leases)
+        case .acknowledge(let leases), .cancel(let leases, _): owed.subtract(leases)
         case .welcome where envelope.timeline != timeline: owed.removeAll()
         default: break
         }

@@ -201,6 +201,7 @@ struct Dispatcher {
         workerState.held = offer.limits.isEmpty ? [:] : held(by: workerState)
         workerState.credit = 0
         workerState.sent = 0
+        workerState.cancels = 0
         workerState.heard = now
         workerState.isLeaving = false
     }

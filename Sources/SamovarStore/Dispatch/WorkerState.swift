@@ -19,6 +19,8 @@ extension Dispatcher {
             var credit = 0
             /// Tasks that it was sent since its HELLO.
             var sent = 0
+            /// CANCELs of jobs that it was sent since its HELLO.
+            var cancels = 0
             /// Its number in `FlightRecorder`.
             var number: UInt32 = 0
             /// How many jobs it has.

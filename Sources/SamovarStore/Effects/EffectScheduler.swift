@@ -16,7 +16,7 @@ struct EffectScheduler {
     private let settings: StoreSettings
     var dispatcher: Dispatcher
     /// Attempts that run in vain, whose workers are told at the end of the round.
-    private var cancellations: [Route: [Lease]] = [:]
+    private var cancellations: [WorkerID: [Lease]] = [:]
     /// Workers of before the restart that have not spoken yet: each may be running an effect of then unseen.
     private(set) var awaited: Set<WorkerID>
     /// Open effects of before the restart, which are offered only when all of those workers have spoken, are known to be gone, or have been
@@ -167,21 +167,19 @@ struct EffectScheduler {
     }
 
     mutating func cancel(_ holder: Dispatcher.Assignment) {
-        guard let route = dispatcher.workers[holder.worker]?.route else { return }
-        cancel(holder.lease, at: route)
+        cancel(holder.lease, at: holder.worker)
     }
 
     /// Tells a worker that this attempt is in vain.
-    mutating func cancel(_ lease: Lease, at route: Route) { cancellations[route, default: []].append(lease) }
+    mutating func cancel(_ lease: Lease, at worker: WorkerID) { cancellations[worker, default: []].append(lease) }
 
-    /// A connection is gone: nobody is told anything there.
-    mutating func forget(_ route: Route) { cancellations[route] = nil }
-
-    /// In a fixed order: the same events always give the same frames.
+    /// In a fixed order: the same events always give the same frames. Who is gone is told nothing.
     mutating func sendCancellations(head: Int, _ out: inout Outlet) {
         guard !cancellations.isEmpty else { return }
-        for (route, leases) in cancellations.sorted(by: { $0.key < $1.key }) {
-            out.send(.cancel(leases), to: route, floor: .turn(head))
+        for (id, leases) in cancellations.sorted(by: { $0.key < $1.key }) {
+            guard let worker = dispatcher.workers[id] else { continue }
+            worker.cancels += 1
+            out.send(.cancel(leases, number: worker.cancels), to: worker.route, floor: .turn(head))
         }
         cancellations = [:]
     }
@@ -291,6 +289,7 @@ struct EffectScheduler {
 
     mutating func join(_ offer: WorkerOffer, takesProofs: Bool, at route: Route, now: Timestamp) {
         dispatcher.join(offer, route: route, now: now)
+        cancellations[offer.id] = nil
         dispatcher.workers[offer.id]?.takesProofs = takesProofs
         if let worker = dispatcher.workers[offer.id] { watch.serve(worker) }
     }

@@ -158,6 +158,10 @@ extension StoreMachine {
             return scheduler.dispatcher.heard(id, credit: credit, now: now)
         }
         try workers.received(envelope.frame, from: id, at: route, now: now, &scheduler, &turns, &out)
+        // In an outage they would gather at the gate; and who begins anew while the store closes is not let in with its answers.
+        if case .ping = envelope.frame, turns.outage == nil, closing(now: now) == nil {
+            workers.countCancels(of: id, scheduler, head: head, &out)
+        }
     }
 
     private mutating func greet(

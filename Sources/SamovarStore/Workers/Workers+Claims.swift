@@ -22,7 +22,7 @@ extension Workers {
                 !scheduler.dispatcher.isOutdated(claim.lease, of: effect.id) || !answers.hasEnd(of: effect.id, after: claim.lease),
                 scheduler.adopt(effect, claim, by: offer.id, now: now)
             else {
-                scheduler.cancel(claim.lease, at: route)
+                scheduler.cancel(claim.lease, at: offer.id)
                 continue
             }
             claimed.insert(claim.effect)

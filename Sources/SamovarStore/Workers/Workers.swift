@@ -195,7 +195,6 @@ struct Workers {
         if let id = connections.disconnect(route) { scheduler.giveBackUnsent(of: id, in: turns.state.ledger, now: now) }
         answers.disconnect(route)
         streamMarks.remove(route)
-        scheduler.forget(route)
     }
 
     // MARK: Frames
@@ -223,6 +222,12 @@ struct Workers {
         case .goodbye: part(id, from: route, now: now, &scheduler, &turns, &out)
         default: out.misuse("\(frame.kind) is not for workers to send", route)
         }
+    }
+
+    /// Tells a worker how many CANCELs it was sent, behind those that wait for the disk.
+    func countCancels(of id: WorkerID, _ scheduler: EffectScheduler, head: Int, _ out: inout Outlet) {
+        guard let worker = scheduler.dispatcher.workers[id], worker.cancels > 0 else { return }
+        out.send(.cancel([], number: worker.cancels), to: worker.route, floor: .turn(head))
     }
 
     private mutating func receive(
@@ -358,7 +363,8 @@ struct Workers {
         _ message: [UInt8], _ index: Int, _ checkpoint: [UInt8]?, of row: JobResults.Row, now: Timestamp,
         _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
-        guard let route = answers.worker?.route else { return }
+        guard let worker = answers.worker else { return }
+        let route = worker.route
         // Who has gone since it sent this is told nothing.
         let isThere = connections[route] != nil
         let (id, lease) = (row.effect, row.lease)
@@ -374,7 +380,7 @@ struct Workers {
             // A duplicate: it was applied, and its acknowledgement was lost. Nothing of this attempt is missing.
             if index <= last, !effect.isOver(under: lease) { return }
             // It leaves before the acknowledgement: a worker that has not heard of it tells all of it again.
-            if isThere { scheduler.cancel(lease, at: route) }
+            if isThere { scheduler.cancel(lease, at: worker.id) }
             // The answer of one that is over does not count anyway.
             if !effect.isOver(under: lease) { rejectedStreams.insert(lease, of: id) }
             if scheduler.dispatcher.assignment(of: id)?.lease == lease { scheduler.giveBack(id, in: turns.state.ledger, now: now) }

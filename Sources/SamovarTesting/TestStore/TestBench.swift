@@ -285,7 +285,7 @@ final class TestBench<P: Program> {
         switch frame {
         case .receipt(let receipts, _): outcomes += receipts
         case .task(let tasks, _): for task in tasks { held[task.effect] = task }
-        case .cancel(let leases): held = held.filter { !leases.contains($0.value.lease) }
+        case .cancel(let leases, _): held = held.filter { !leases.contains($0.value.lease) }
         case .error(let error): complaint = error.text
         case .reply(let reply): self.reply = reply
         default: break

@@ -52,8 +52,9 @@ public enum Frame: Equatable, Sendable {
     case result(JobResults, credit: Int)
     /// The worker may forget these answers.
     case acknowledge([Lease])
-    /// The worker shall stop these jobs; their answers are no longer wanted.
-    case cancel([Lease])
+    /// The worker shall stop these jobs; their answers are no longer wanted. The number counts the CANCELs with jobs since its HELLO, this
+    /// one included; 0 is from a store that does not count. One without jobs tells the number alone.
+    case cancel([Lease], number: Int)
     /// The worker may forget these messages that its jobs have streamed.
     case streamed([StreamMark])
     /// What running jobs tell of themselves.
@@ -119,12 +120,10 @@ public enum Frame: Equatable, Sendable {
         case .outputsRequest(_, _, let waits): waits ? 0 : 1
         case .viewsRequest(_, let turn): turn
         case .views(let page): page.after
-        case .task(_, let number): number
+        case .task(_, let number), .cancel(_, let number): number
         case .hello(let hello): hello.epoch
         case .welcome(let welcome): welcome.start
-        case .error, .goodbye, .drain, .outputs, .acknowledge, .cancel, .streamed, .progress, .request,
-            .reply:
-            0
+        case .error, .goodbye, .drain, .outputs, .acknowledge, .streamed, .progress, .request, .reply: 0
         }
     }
 }

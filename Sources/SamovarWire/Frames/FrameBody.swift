@@ -8,7 +8,7 @@ extension Frame {
         switch self {
         case .send(let submissions, _): submissions.reduce(8) { $0 + $1.input.count + 24 }
         case .receipt(let outcomes, _): outcomes.count * 16
-        case .acknowledge(let leases), .cancel(let leases): leases.count * 8
+        case .acknowledge(let leases), .cancel(let leases, _): leases.count * 8
         default: 0
         }
     }
@@ -41,7 +41,7 @@ extension Frame {
         case .views(let page): page.write(to: &writer)
         case .task(let tasks, _): writer.writeList(tasks) { $0.write(to: &$1) }
         case .result(let results, _): results.write(to: &writer)
-        case .acknowledge(let leases), .cancel(let leases): writer.writeList(leases) { $1.write($0) }
+        case .acknowledge(let leases), .cancel(let leases, _): writer.writeList(leases) { $1.write($0) }
         case .streamed(let marks): writer.writeList(marks) { $0.write(to: &$1) }
         case .progress(let reports): writer.writeList(reports) { $0.write(to: &$1) }
         case .request(let request): request.write(to: &writer)
@@ -93,7 +93,7 @@ extension Frame {
         case .task: self = .task(try reader.readTasks(of: body), number: number)
         case .result: self = .result(try reader.readResults(of: body), credit: number)
         case .acknowledge: self = .acknowledge(try reader.readList { try $0.readLease() })
-        case .cancel: self = .cancel(try reader.readList { try $0.readLease() })
+        case .cancel: self = .cancel(try reader.readList { try $0.readLease() }, number: number)
         case .streamed: self = .streamed(try reader.readList { try StreamMark(from: &$0) })
         case .progress: self = .progress(try reader.readList { try ProgressReport(from: &$0) })
         case .request: self = .request(try AdminRequest(from: &reader))

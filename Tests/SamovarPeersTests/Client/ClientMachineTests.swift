@@ -200,7 +200,7 @@ import Testing
         machine.seen(1)
         #expect(machine.takeEntries() == [] && machine.open == [])
         #expect(machine.ticked(now: at(1)) == [send(.ping(1))])
-        #expect(machine.close(now: at(1)) == [send(.goodbye), .stop])
+        #expect(machine.close() == [send(.goodbye), .stop])
     }
 
     @Test func `It says why the store takes nothing, until the store has welcomed it`() {
@@ -371,15 +371,17 @@ import Testing
         #expect(reconnect(&machine) == [.connect, hello(witness: 40, proof: 9, epoch: 2)])
     }
 
-    /// The answers of requests have no proof.
     @Test func `It answers PING`() {
         var machine = welcomed()
         #expect(machine.received(Envelope(.ping(3), timeline: home), now: at(0.1)) == [send(.pong(3))])
     }
 
-    @Test func `A client that only asks says PING as well`() throws {
+    /// The answers of requests have no proof, and an input may wait for its outcome.
+    @Test func `A client says PING each second, whatever else it says`() throws {
         var machine = welcomed()
         _ = try machine.settle(turn: 3, now: at(0.9))
+        try submit(1, to: &machine)
+        _ = machine.flush(now: at(0.9))
         #expect(machine.ticked(now: at(1)) == [send(.ping(0))])
     }
 
@@ -673,7 +675,7 @@ import Testing
             _ = try machine.settle(turn: 5, now: at(0))
             _ = try machine.requestView(now: at(0))
             let error = Envelope(.error(PeerError(.superseded, "two")), timeline: home)
-            let end = isRefused ? machine.received(error, now: at(1)) : machine.close(now: at(1))
+            let end = isRefused ? machine.received(error, now: at(1)) : machine.close()
             #expect(end.contains(.unsettled(turn: 5, isRefused ? .refused("two") : .closed)))
             #expect(machine.deadline == nil && machine.unanswered == 0 && machine.open == [] && machine.submitted == 2)
             #expect(machine.ticked(now: at(100)) == [] && machine.flush(now: at(100)) == [])
@@ -698,8 +700,8 @@ import Testing
     @Test func `Close says goodbye`() throws {
         var machine = welcomed()
         try submit(1, to: &machine)
-        let closed = machine.close(now: at(0))
-        let again = machine.close(now: at(0))
+        let closed = machine.close()
+        let again = machine.close()
         let deadline = machine.deadline
         #expect(closed == [.unknown(sequence: 1, .closed), send(.goodbye), .stop])
         #expect(again == [])
@@ -708,7 +710,7 @@ import Testing
 
     @Test func `Close without connection just stops`() {
         var machine = machine()
-        let closed = machine.close(now: at(0))
+        let closed = machine.close()
         #expect(closed == [.stop])
     }
 
@@ -829,7 +831,7 @@ import Testing
         _ = try busy.settle(turn: 43, now: at(0))
         _ = busy.received(frame, now: at(0))
         var closed = welcomed()
-        _ = closed.close(now: at(0))
+        _ = closed.close()
         let late = closed.received(frame, now: at(0))
         #expect(ignored == [])
         #expect(late == [])

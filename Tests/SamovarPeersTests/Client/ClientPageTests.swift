@@ -92,7 +92,7 @@ import Testing
         machine.forget(.views(after: 3, in: home))
         let again = try machine.request(.views(after: 4, in: home), now: at(0))
         #expect(again.count == 1)
-        let ended = machine.close(now: at(1))
+        let ended = machine.close()
         #expect(ended.contains(.pageless(Self.request, .closed)) && ended.contains(.pageless(.views(after: 4, in: home), .closed)))
         #expect(throws: ClientMachine.SubmitError.closed) { try machine.request(Self.request, now: at(2)) }
     }

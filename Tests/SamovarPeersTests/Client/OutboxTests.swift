@@ -350,7 +350,7 @@ import Testing
         var machine = Self.welcomed(outbox)
         _ = try machine.submit([1])
         try Self.save(&machine, &outbox)
-        let closed = machine.close(now: at(0))
+        let closed = machine.close()
         try Self.save(&machine, &outbox)
         #expect(closed == [.unknown(sequence: 1, .kept), .stop])
         #expect(outbox.inputs.map(\.sequence) == [1])
@@ -364,7 +364,7 @@ import Testing
         _ = machine.received(Self.receipt(1), now: at(0))
         machine.seen(1)
         try Self.save(&machine, &outbox)
-        let closed = machine.close(now: at(0))
+        let closed = machine.close()
         #expect(closed == [.send(Envelope(.goodbye, timeline: home)), .stop])
     }
 
@@ -380,7 +380,7 @@ import Testing
             if isSeen { machine.seen(1) }
             if isSaved { try Self.save(&machine, &outbox) }
             let goodbye = isSeen && isSaved ? [ClientMachine.Action.send(Envelope(.goodbye, timeline: home))] : []
-            #expect(machine.close(now: at(0)) == goodbye + [.stop], "seen \(isSeen), saved \(isSaved)")
+            #expect(machine.close() == goodbye + [.stop], "seen \(isSeen), saved \(isSaved)")
         }
     }
 
@@ -453,7 +453,7 @@ import Testing
         _ = machine.ticked(now: at(1))
         _ = machine.received(Self.welcome(of: abroad), now: at(1))
         try Self.save(&machine, &outbox)
-        #expect(machine.close(now: at(1)) == [.send(Envelope(.goodbye, timeline: abroad)), .stop])
+        #expect(machine.close() == [.send(Envelope(.goodbye, timeline: abroad)), .stop])
     }
 
     @Test func `Inputs of an expired session are unknown and leave the outbox, those of another refusal are told as kept`() throws {
@@ -492,7 +492,7 @@ import Testing
             _ = try machine.request(page, now: at(0))
             try Self.save(&machine, &outbox)
             let error = Envelope(.error(PeerError(.superseded, "two")), timeline: home)
-            let end = isRefused ? machine.received(error, now: at(1)) : machine.close(now: at(1))
+            let end = isRefused ? machine.received(error, now: at(1)) : machine.close()
             let reason = isRefused ? ClientMachine.UnknownReason.refused("two") : .closed
             #expect(
                 end.prefix(3) == [.unknown(sequence: 1, .kept), .unsettled(turn: 5, reason), .pageless(page, reason)],

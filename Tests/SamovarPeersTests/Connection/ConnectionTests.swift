@@ -84,38 +84,21 @@ import Testing
         #expect(again == .lost(nil))
     }
 
-    @Test func `Welcomed pings when nothing was sent`() {
-        var connection = welcomed()
-        let early = connection.ticked(now: at(0.9))
-        let due = connection.ticked(now: at(1))
-        connection.sent(now: at(1))
-        let after = connection.ticked(now: at(1.9))
-        #expect(early == .none)
-        #expect(due == .ping)
-        #expect(after == .none)
-    }
-
-    @Test func `Welcomed pings when nothing was heard, though the owner sends all the time`() {
+    @Test(arguments: [true, false])
+    func `Welcomed pings each second, whatever is heard`(_ isAnswered: Bool) {
         var connection = welcomed()
         var pings: [Double] = []
         for quarter in 1...23 {
             let now = Double(quarter) / 4
+            #expect(connection.deadline == at(now.rounded(.up)))
             if connection.ticked(now: at(now)) == .ping { pings.append(now) }
-            connection.sent(now: at(now))
+            if isAnswered { _ = connection.received(Envelope(.pong(0), timeline: home), now: at(now)) }
         }
         #expect(pings == [1, 2, 3, 4, 5])
-        _ = connection.received(Envelope(.pong(0), timeline: home), now: at(5.9))
-        connection.sent(now: at(6.8))
-        #expect(connection.deadline == at(6.9))
-        let early = connection.ticked(now: at(6.8))
-        let due = connection.ticked(now: at(6.9))
-        #expect(early == .none)
-        #expect(due == .ping)
     }
 
     @Test func `Welcomed is lost after silence`() {
         var connection = welcomed()
-        connection.sent(now: at(5.5))
         let due = connection.ticked(now: at(6))
         #expect(due == .lost("silent for 6.0 seconds"))
     }
@@ -123,7 +106,6 @@ import Testing
     @Test func `Any frame is a sign of life`() {
         var connection = welcomed()
         _ = connection.received(Envelope(.pong(0), timeline: home), now: at(5))
-        connection.sent(now: at(6))
         let action = connection.ticked(now: at(6))
         #expect(action == .ping, "it is not lost")
     }
@@ -177,7 +159,7 @@ import Testing
         let state = connection.state
         let timeline = connection.timeline
         #expect(action == .welcomed(Welcome(schema: counter, head: 9, silence: .seconds(6)), left: nil))
-        #expect(state == .welcomed(heard: at(0.5), sent: at(0.5)))
+        #expect(state == .welcomed(heard: at(0.5), pinged: at(0.5)))
         #expect(timeline == home)
     }
 
@@ -275,17 +257,13 @@ import Testing
         var connection = welcomed()
         #expect(connection.deadline == at(1), "a PING")
         _ = connection.ticked(now: at(5.5))
-        connection.sent(now: at(5.5))
         #expect(connection.deadline == at(6), "silence")
         _ = connection.received(Envelope(.pong(0), timeline: home), now: at(5))
         #expect(connection.deadline == at(6.5))
     }
 
-    @Test func `It is welcomed from WELCOME to the loss, and what is sent then counts for nothing`() {
+    @Test func `It is welcomed from WELCOME to the loss`() {
         #expect(!idle().isWelcomed && !greeting().isWelcomed && welcomed().isWelcomed && !lost().isWelcomed)
-        var connection = greeting()
-        connection.sent(now: at(0.9))
-        #expect(connection.state == .greeting(until: at(1)))
     }
 
     @Test func `A success begins anew: the first loss has its reason, and the next HELLO the first patience`() {
@@ -305,7 +283,6 @@ import Testing
         var connection = welcomed()
         _ = connection.received(error(.resync), now: at(5))
         _ = connection.ticked(now: at(5.5))
-        connection.sent(now: at(5.5))
         #expect(connection.ticked(now: at(6)) == .none && connection.ticked(now: at(11)) == .lost("silent for 6.0 seconds"))
         _ = connection.ticked(now: at(11))
         #expect(connection.received(error(.retryLater), now: at(11)) == .lost(nil))
@@ -329,7 +306,6 @@ import Testing
     @Test func `Another timeline is no sign of life`() {
         var connection = welcomed()
         let action = connection.received(Envelope(.pong(0), timeline: abroad), now: at(5))
-        connection.sent(now: at(5.5))
         let ticked = connection.ticked(now: at(6))
         #expect(action == .note("dropped a pong of another timeline"))
         #expect(ticked == .lost("silent for 6.0 seconds"))

@@ -82,7 +82,7 @@ import Testing
     @Test func `A cancelled job streams nothing more`() {
         var machine = Self.running()
         machine.streamed(Base.lease(1), index: 1, message: [1], checkpoint: nil)
-        _ = machine.received(Envelope(.cancel([Base.lease(1)]), timeline: home), now: at(0))
+        _ = machine.received(Envelope(.cancel([Base.lease(1)], number: 1), timeline: home), now: at(0))
         machine.streamed(Base.lease(1), index: 2, message: [2], checkpoint: nil)
         let sent = machine.flush(now: at(0))
         #expect(sent == [])

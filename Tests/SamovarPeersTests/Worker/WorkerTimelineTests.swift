@@ -62,7 +62,7 @@ import Testing
     @Test func `A cancelled task is not started when the older job of its lease ends`() {
         var machine = Self.abroadWithOldJobs()
         _ = machine.received(Self.tasks([1], number: 1), now: at(1))
-        let cancelled = machine.received(Envelope(.cancel([Worker.lease(1)]), timeline: abroad), now: at(1))
+        let cancelled = machine.received(Envelope(.cancel([Worker.lease(1)], number: 1), timeline: abroad), now: at(1))
         let ended = machine.finished(Worker.lease(1), .done([]), now: at(2))
         #expect(cancelled == [])
         #expect(ended == [])

@@ -130,13 +130,20 @@ import Testing
     @Test func `Each worker is told once of all attempts in vain, and one that is gone of none`() throws {
         var bench = try PartBench()
         func lease(_ counter: Int) -> Lease { Lease(start: 1, counter: counter) }
-        for (number, counter) in [(2, 1), (1, 2), (1, 3), (2, 4), (3, 5)] as [(UInt8, Int)] {
-            bench.scheduler.cancel(lease(counter), at: worker(number))
+        func join(_ number: UInt8, _ bench: inout PartBench) {
+            let offer = WorkerOffer(id: workerID(number), slots: 1, queues: [.default])
+            bench.scheduler.join(offer, takesProofs: false, at: worker(number), now: at(0))
         }
-        bench.scheduler.forget(worker(3))
+        for number in [2, 1, 3, 4] as [UInt8] { join(number, &bench) }
+        for (number, counter) in [(2, 1), (1, 2), (1, 3), (2, 4), (3, 5), (4, 6)] as [(UInt8, Int)] {
+            bench.scheduler.cancel(lease(counter), at: workerID(number))
+        }
+        _ = bench.scheduler.dispatcher.leave(workerID(3), as: .lost, answered: [])
+        // HELLO is answered for what it claims.
+        join(4, &bench)
         for _ in 1...2 { bench.scheduler.sendCancellations(head: bench.turns.head, &bench.out) }
         bench.commit()
-        #expect(bench.takeFrames() == [.cancel([lease(2), lease(3)]), .cancel([lease(1), lease(4)])])
+        #expect(bench.takeFrames() == [.cancel([lease(2), lease(3)], number: 1), .cancel([lease(1), lease(4)], number: 1)])
     }
 
     @Test mutating func `Silent workers are found once, in order, and looked for again when all of them were taken`() throws {

@@ -26,7 +26,7 @@ import Testing
     @Test mutating func `What tells of a turn leaves with its commit, in order, and the rest at once`() {
         out.begin(durable: 4)
         out.send(.acknowledge([]), to: worker(1), floor: .turn(4))
-        out.send(.cancel([]), to: worker(1), floor: .turn(5))
+        out.send(.cancel([], number: 1), to: worker(1), floor: .turn(5))
         out.send(.drain, to: worker(1), floor: .none)
         out.publish(.goodbye, of: .main, floor: .turn(7))
         #expect(taken() == ["acknowledge", "drain"] && taken() == [] && out.durable == 4)
@@ -38,7 +38,7 @@ import Testing
 
     @Test mutating func `What waits for a connection that is gone does not leave when its peer is back there`() {
         out.send(.acknowledge([]), to: worker(1), floor: .turn(1))
-        out.send(.cancel([]), to: worker(2), floor: .turn(1))
+        out.send(.cancel([], number: 1), to: worker(2), floor: .turn(1))
         out.send(.error(.superseded), to: worker(1), floor: .turn(1))
         out.mute(worker(1))
         out.open(worker(1))

@@ -422,7 +422,7 @@ import Testing
         rig.order(Self.job("a"))
         let task = try #require(rig.takeTasks(worker(1)).first)
         #expect(rig.ask("drop", ["effect": .string("\(task.effect)")])?.refusal == nil)
-        #expect(rig.take(worker(1)) == [.cancel([task.lease])])
+        #expect(rig.take(worker(1)) == [.cancel([task.lease], number: 1)])
     }
 
     @Test func `A request that is asked again is not done again`() throws {

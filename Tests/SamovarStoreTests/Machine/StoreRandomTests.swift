@@ -47,7 +47,7 @@ import Testing
             for frame in frames {
                 switch frame {
                 case .task(let tasks, _): held[number, default: []] += tasks
-                case .acknowledge(let leases), .cancel(let leases):
+                case .acknowledge(let leases), .cancel(let leases, _):
                     held[number]?.removeAll { leases.contains($0.lease) }
                 case .streamed(let marks):
                     for mark in marks {

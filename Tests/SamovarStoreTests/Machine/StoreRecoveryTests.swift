@@ -205,7 +205,7 @@ import Testing
         let (rig, claim, task) = try Self.running()
         rig.exchange(.result([task.answered("a")], credit: 1), from: worker(1))
         let later = try rig.restarted()
-        #expect(later.connectWorker(1, claims: [claim]).contains(.cancel([task.lease])))
+        #expect(later.connectWorker(1, claims: [claim]).contains(.cancel([task.lease], number: 1)))
     }
 
     @Test func `A claim without proof is dropped`() throws {
@@ -230,11 +230,11 @@ import Testing
         let later = try rig.restarted()
         later.connectWorker(1, claims: [old])
         later.connectWorker(2, claims: [claim])
-        #expect(later.take(worker(1)) == [.cancel([task.lease])])
+        #expect(later.take(worker(1)) == [.cancel([task.lease], number: 1)])
 
         let reverse = try rig.restarted()
         reverse.connectWorker(2, claims: [claim])
-        #expect(reverse.connectWorker(1, claims: [old]).contains(.cancel([task.lease])))
+        #expect(reverse.connectWorker(1, claims: [old]).contains(.cancel([task.lease], number: 1)))
         #expect(reverse.take(worker(2)) == [])
     }
 

@@ -231,7 +231,7 @@ import Testing
         rig.order(job("a"))
         let task = try #require(rig.takeTasks(worker(1)).first)
         #expect(rig.ask("drop", effect: "3/0")?.value == ["dropped": "3/0"])
-        #expect(rig.take(worker(1)) == [.cancel([task.lease])])
+        #expect(rig.take(worker(1)) == [.cancel([task.lease], number: 1)])
         #expect(rig.exchange(.result([task.answered("a")], credit: 1), from: worker(1)) == [.acknowledge([task.lease])])
         #expect(try rig.state().done == [])
         #expect(rig.ask("drop", effect: "3/0")?.refusal == "effect 3/0 is neither open nor dead")

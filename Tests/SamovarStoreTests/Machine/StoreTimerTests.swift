@@ -222,7 +222,7 @@ import Testing
         rig.exchange(inputs([.add(1)], from: 2), from: client(1))
         #expect(rig.take(worker(1)) == [])
         rig.exchange(inputs([.watch([])], from: 3), from: client(1))
-        #expect(rig.take(worker(1)) == [.cancel([task.lease])])
+        #expect(rig.take(worker(1)) == [.cancel([task.lease], number: 1)])
         #expect(rig.durable.ledger.open.isEmpty)
     }
 

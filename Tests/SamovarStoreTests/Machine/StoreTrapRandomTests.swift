@@ -146,7 +146,7 @@ import Testing
                 case .task(let tasks, _):
                     #expect(tasks.count == 1 && held[number] == nil, "seed \(seed): more than there is room for")
                     held[number] = tasks.first
-                case .acknowledge(let leases), .cancel(let leases):
+                case .acknowledge(let leases), .cancel(let leases, _):
                     guard let task = held[number], leases.contains(task.lease) else { continue }
                     held[number] = nil
                     credit[number, default: 0] += 1

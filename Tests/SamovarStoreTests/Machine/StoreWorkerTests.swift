@@ -1,4 +1,5 @@
 import MachineSupport
+import MessagePack
 import SamovarCore
 import Testing
 
@@ -57,6 +58,54 @@ import Testing
         while rig.commit() {}
         #expect(rig.takeTasks(worker(1)).map(\.name) == ["b", "c"])
         #expect(rig.exchange(.ping(3), from: worker(1)) == [.pong(3)])
+    }
+
+    @Test func `CANCELs are numbered from each HELLO, and PONG is followed by their count`() throws {
+        let rig = try Self.rig(slots: 3, credit: 3)
+        rig.order(job("a"), job("b"), job("c"))
+        let tasks = rig.takeTasks(worker(1))
+        #expect(rig.exchange(.ping(3), from: worker(1)) == [.pong(3)], "nothing is said of none")
+        for (index, task) in tasks.prefix(2).enumerated() {
+            #expect(rig.ask("drop", ["effect": .string("\(task.effect)")])?.refusal == nil)
+            #expect(rig.take(worker(1)) == [.cancel([task.lease], number: index + 1)])
+        }
+        #expect(rig.exchange(.ping(3), from: worker(1)) == [.pong(3), .cancel([], number: 2)])
+        let claims = tasks.map { JobClaim($0) }
+        let frames = rig.connectWorker(slots: 3, claims: claims, credit: 3, epoch: 2, at: worker(2))
+        #expect(frames.contains(.cancel(tasks.prefix(2).map(\.lease), number: 1)))
+        #expect(rig.exchange(.ping(3), from: worker(2)) == [.pong(0), .cancel([], number: 1)])
+    }
+
+    @Test func `The count of CANCELs does not overtake one that waits for the disk`() throws {
+        let rig = try Self.rig(slots: 1, credit: 1)
+        rig.order(job("a"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.commits = false
+        #expect(rig.ask("drop", ["effect": .string("\(task.effect)")]) == nil)
+        #expect(rig.exchange(.ping(1), from: worker(1)) == [.pong(1)])
+        while rig.commit() {}
+        #expect(rig.take(worker(1)) == [.cancel([task.lease], number: 1), .cancel([], number: 1)])
+    }
+
+    @Test func `CANCELs are not counted where the count would gather, or where nobody may begin anew`() throws {
+        for isFull in [true, false] {
+            let rig = try Self.rig(slots: 2, credit: 2)
+            rig.order(job("a"), job("b"))
+            let task = try #require(rig.takeTasks(worker(1)).first)
+            #expect(rig.ask("drop", ["effect": .string("\(task.effect)")])?.refusal == nil)
+            #expect(rig.take(worker(1)) == [.cancel([task.lease], number: 1)])
+            if isFull {
+                rig.machine.journalIsFull(true, now: rig.now)
+            } else {
+                rig.machine.drain(within: .seconds(5), now: rig.now)
+            }
+            rig.round()
+            _ = rig.take(worker(1))
+            #expect(rig.exchange(.ping(2), from: worker(1)) == [.pong(2)])
+            guard isFull else { continue }
+            rig.machine.journalIsFull(false, now: rig.now)
+            #expect(rig.exchange(.ping(2), from: worker(1)) == [.pong(2), .cancel([], number: 1)])
+        }
     }
 
     @Test func `Credit is void after each hello`() throws {
@@ -216,13 +265,13 @@ import Testing
 
         // The acknowledgement was lost, so the worker claims what it has answered, and answers again.
         let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
-        #expect(rig.connectWorker(claims: [claim], epoch: 2, at: worker(2)).contains(.cancel([task.lease])))
+        #expect(rig.connectWorker(claims: [claim], epoch: 2, at: worker(2)).contains(.cancel([task.lease], number: 1)))
         rig.exchange(.result([task.failed()], credit: 2), from: worker(2))
         #expect(rig.durable.ledger.open[task.effect]?.failures == 1)
 
         // So it does after a restart of the store.
         let later = try rig.restarted(after: .milliseconds(1))
-        #expect(later.connectWorker(claims: [claim]).contains(.cancel([task.lease])))
+        #expect(later.connectWorker(claims: [claim]).contains(.cancel([task.lease], number: 1)))
         later.exchange(.result([task.failed()], credit: 2), from: worker(1))
         #expect(later.durable.ledger.open[task.effect]?.failures == 1)
     }
@@ -276,7 +325,7 @@ import Testing
         let task = try #require(rig.takeTasks(worker(1)).first)
         rig.connectWorker(2, credit: 0)
         rig.tick(.seconds(5))
-        #expect(rig.take(worker(1)).contains(.cancel([task.lease])))
+        #expect(rig.take(worker(1)).contains(.cancel([task.lease], number: 1)))
         // It crossed the CANCEL.
         let frames = rig.exchange(.result([task.answered("late")], credit: 2), from: worker(1))
         #expect(frames.contains(.acknowledge([task.lease])))
@@ -442,7 +491,7 @@ import Testing
         rig.deliver(.goodbye, from: worker(2))
         rig.commits = true
         let claim = JobClaim(effect: older.effect, lease: older.lease, token: older.token)
-        #expect(rig.connectWorker(1, claims: [claim], credit: 0, epoch: 2).contains(.cancel([older.lease])))
+        #expect(rig.connectWorker(1, claims: [claim], credit: 0, epoch: 2).contains(.cancel([older.lease], number: 1)))
         #expect(try rig.state().done == ["newer"])
         #expect(rig.exchange(.result([older.answered("older")], credit: 0), from: worker(1)) == [.acknowledge([older.lease])])
         #expect(try rig.state().done == ["newer"])

@@ -39,7 +39,7 @@ import Testing
     @Test(arguments: [0, 1, 15, 16, 1_000])
     func `A list of any length survives`(_ count: Int) throws {
         let leases = (0..<count).map { Lease(start: 1, counter: $0) }
-        let envelope = Envelope(.cancel(leases), timeline: .zero)
+        let envelope = Envelope(.cancel(leases, number: 1), timeline: .zero)
         #expect(try Envelope(parts: envelope.parts) == envelope)
     }
 

@@ -262,8 +262,8 @@ class InputTests(unittest.TestCase):
     def test_close_says_goodbye_and_leaves_the_rest_unknown(self) -> None:
         client = welcomed()
         submit(client, 1)
-        self.assertEqual(client.close(0), [act.Unknown(1, CLOSED), sent(Frame(Kind.GOODBYE)), act.Stop()])
-        self.assertEqual(client.close(0), [])
+        self.assertEqual(client.close(), [act.Unknown(1, CLOSED), sent(Frame(Kind.GOODBYE)), act.Stop()])
+        self.assertEqual(client.close(), [])
 
     def test_an_obstacle_is_told_until_the_next_welcome(self) -> None:
         client = welcomed()
@@ -354,7 +354,7 @@ class RequestTests(unittest.TestCase):
         request = OutputsAfter(4, 1, AWAY)
         self.assertEqual(client.request_page(request, 0), [act.Pageless(request, TIMELINE_CHANGED)])
 
-    def test_who_only_asks_says_ping_as_well(self) -> None:
+    def test_who_asks_says_ping_as_well(self) -> None:
         client = welcomed()
         client.settle(9, 0.9)
         self.assertEqual(client.ticked(1.0), [sent(Frame(Kind.PING, 0))])
@@ -414,11 +414,11 @@ class DurableTests(unittest.TestCase):
 
     def test_close_keeps_what_is_left_and_says_no_goodbye(self) -> None:
         submit(self.client, 1)
-        self.assertEqual(self.client.close(0), [act.Unknown(1, KEPT), act.Stop()])
+        self.assertEqual(self.client.close(), [act.Unknown(1, KEPT), act.Stop()])
 
     def test_close_with_nothing_left_says_goodbye(self) -> None:
         self.save()
-        self.assertEqual(self.client.close(0), [sent(Frame(Kind.GOODBYE)), act.Stop()])
+        self.assertEqual(self.client.close(), [sent(Frame(Kind.GOODBYE)), act.Stop()])
 
     def test_an_expired_session_leaves_nothing_and_another_refusal_everything_which_is_told(self) -> None:
         submit(self.client, 1)

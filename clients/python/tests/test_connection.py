@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import unittest
 
@@ -101,28 +102,22 @@ class ConnectionTests(unittest.TestCase):
     def test_silence_ends_a_connection_and_ping_keeps_it(self) -> None:
         connection = welcomed()
         self.assertEqual(connection.ticked(1.0), conn.SayPing())
-        connection.sent(1.0)
         self.assertIsNone(connection.ticked(1.9))
         self.assertIsInstance(connection.received(rx.Envelope(HOME, rx.Pong(0)), 2.0), conn.Deliver)
         self.assertEqual(connection.ticked(8.0), conn.Lost("silent for 6 s"))
 
-    def test_who_sends_what_is_not_answered_says_ping_as_well_once_a_second(self) -> None:
-        connection = welcomed()
-        pings = []
-        for quarter in range(1, 13):
-            now = quarter / 4
-            if connection.ticked(now) == conn.SayPing():
-                pings.append(now)
-            connection.sent(now)
-        self.assertEqual(pings, [1.0, 2.0, 3.0])
-
-    def test_a_ping_is_due_at_the_deadline_if_nothing_was_heard(self) -> None:
-        connection = welcomed()
-        connection.sent(0.75)
-        self.assertEqual(connection.deadline, 1.0)
-        connection.received(rx.Envelope(HOME, rx.Pong(0)), 0.9)
-        self.assertIsNone(connection.ticked(1.0))
-        self.assertEqual(connection.deadline, 1.75)
+    def test_ping_is_said_each_second_whatever_is_heard(self) -> None:
+        for is_answered in (True, False):
+            connection = welcomed()
+            pings = []
+            for quarter in range(1, 13):
+                now = quarter / 4
+                self.assertEqual(connection.deadline, math.ceil(now))
+                if connection.ticked(now) == conn.SayPing():
+                    pings.append(now)
+                if is_answered:
+                    connection.received(rx.Envelope(HOME, rx.Pong(0)), now)
+            self.assertEqual(pings, [1.0, 2.0, 3.0])
 
     def test_silence_is_what_welcome_says_and_no_less_than_two_pings(self) -> None:
         connection = greeting()

@@ -139,6 +139,32 @@ class TaskTests(unittest.TestCase):
             self.assertEqual(worker.received(envelope(rx.Pong(1)), second), [])
         self.assertEqual(worker.received(envelope(rx.Pong(1)), 3)[0], act.Disconnect())
 
+    def test_a_cancel_that_is_missing_begins_a_new_connection(self) -> None:
+        for second in (rx.Cancel([lease(9)], 2), rx.Cancel([], 1)):
+            worker = welcomed()
+            worker.received(tasks(1, 2, number=2), 0)
+            lost = [act.Disconnect(), act.Note("lost the store: a CANCEL was lost", is_warning=True)]
+            self.assertEqual(worker.received(envelope(second), 0), lost)
+            self.assertEqual(worker.ticked(0), greets(2, 1, 2))
+            worker.received(welcome(), 0)
+            self.assertEqual(worker.received(envelope(rx.Cancel([lease(1)], 1)), 0), [act.Stopping(lease(1))])
+            self.assertEqual(worker.received(envelope(rx.Cancel([], 1)), 0), [])
+
+    def test_who_leaves_with_nothing_left_says_goodbye_whatever_it_has_missed(self) -> None:
+        worker = welcomed()
+        worker.received(tasks(1, number=1), 0)
+        worker.finished(lease(1), Done(()), 0)
+        worker.flush(0)
+        worker.drain(0)
+        self.assertEqual(worker.received(envelope(rx.Cancel([lease(1)], 2)), 0), [sent(Frame(Kind.GOODBYE)), act.Stop()])
+
+    def test_from_a_store_that_does_not_count_no_cancel_is_missed(self) -> None:
+        worker = welcomed()
+        worker.received(tasks(1, 2, number=2), 0)
+        for number in (2, 1):
+            worker.received(envelope(rx.Cancel([lease(number)], 0)), 0)
+        self.assertTrue(worker.connection.is_welcomed)
+
     def test_a_pong_is_forgotten_when_its_tasks_come(self) -> None:
         count = TaskCount()
         self.assertFalse(count.is_incomplete(1, 0, 3))
@@ -216,7 +242,7 @@ class AnswerTests(unittest.TestCase):
         worker = welcomed(slots=2, read_ahead=1)
         worker.received(tasks(1, 2, 3, number=3), 0)
         worker.finished(lease(1), DONE, 0)
-        cancel = envelope(rx.Cancel([lease(1), lease(2), lease(3)]))
+        cancel = envelope(rx.Cancel([lease(1), lease(2), lease(3)], 1))
         self.assertEqual(worker.received(cancel, 0), [act.Stopping(lease(2)), act.Stopping(lease(3))])
         worker.finished(lease(2), DONE, 0)
         self.assertEqual(worker.flush(0), [sent(Frame(Kind.CREDIT, 5))])
@@ -224,13 +250,13 @@ class AnswerTests(unittest.TestCase):
     def test_a_job_that_was_told_to_stop_keeps_its_slot_until_it_has_ended(self) -> None:
         worker = welcomed()
         worker.received(tasks(1, 2, number=2), 0)
-        self.assertEqual(worker.received(envelope(rx.Cancel([lease(1)])), 0), [act.Stopping(lease(1))])
+        self.assertEqual(worker.received(envelope(rx.Cancel([lease(1)], 1)), 0), [act.Stopping(lease(1))])
         self.assertEqual(worker.finished(lease(1), DONE, 0), [act.Start(task(2), HOME)])
 
     def test_a_worker_whose_handlers_all_go_on_says_so_gives_back_what_waits_and_takes_no_more(self) -> None:
         worker = welcomed(slots=1, read_ahead=2)
         worker.received(tasks(1, 2, number=2), 0)
-        worker.received(envelope(rx.Cancel([lease(1)])), 0)
+        worker.received(envelope(rx.Cancel([lease(1)], 1)), 0)
         worker.ticked(2.9)
         self.assertEqual(worker.flush(2.9), [])
         told = [action.text for action in worker.ticked(3) if isinstance(action, act.Note)]
@@ -309,7 +335,7 @@ class StreamTests(unittest.TestCase):
     def test_a_job_that_was_told_to_stop_streams_nothing(self) -> None:
         worker = welcomed()
         worker.received(tasks(1, number=1), 0)
-        worker.received(envelope(rx.Cancel([lease(1)])), 0)
+        worker.received(envelope(rx.Cancel([lease(1)], 1)), 0)
         worker.streamed(lease(1), 1, b"a", None)
         self.assertEqual(worker.flush(0), [])
 
@@ -392,7 +418,7 @@ class HandlerTests(unittest.IsolatedAsyncioTestCase):
 
         async with self.running(handle) as loop:
             await asyncio.sleep(0)
-            loop._perform(self.worker.received(envelope(rx.Cancel([lease(1)])), 0), 0)
+            loop._perform(self.worker.received(envelope(rx.Cancel([lease(1)], 1)), 0), 0)
         self.assertEqual(self.worker.jobs, 0, "its slot is free again")
 
 

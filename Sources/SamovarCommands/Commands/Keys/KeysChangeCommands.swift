@@ -94,6 +94,9 @@ struct KeysRenewCommand: ParsableCommand {
             printError("\(former.name) has lost its former key \(former.fingerprint).")
         } else {
             let file = out ?? "\(name).key"
+            if notAfter == nil, let present = KeysFolder.keys("\(name)", in: keys.table).first, !present.isValid(now: .ofClock) {
+                throw ValidationError("\(name) has expired: say when the new one ends, with --not-after")
+            }
             let key = try keys.renew(name, notAfter: notAfter?.time, to: file)
             printData(file)
             printError(

@@ -239,7 +239,7 @@ class ClientLoop:
         if self._outbox is not None and (entries := self.machine.take_entries()):
             await asyncio.get_running_loop().run_in_executor(self._thread, self._outbox.add, entries)
         self.machine.saved()
-        actions += self.machine.close(now) if self._is_closing else self.machine.flush(now)
+        actions += self.machine.close() if self._is_closing else self.machine.flush(now)
         self._perform(actions, now)
         self._ask_postponed(now)
         self._follow(now)
@@ -404,7 +404,7 @@ class ClientLoop:
         # If a round has failed, so has what it was to tell of these, and nobody knows whether they are on disk.
         for sequence in list(self._sends):
             self._complete(sequence, Unknown(str(self.closed())))
-        self._perform([action for action in self.machine.close(now) if not isinstance(action, act.Send)], now)
+        self._perform([action for action in self.machine.close() if not isinstance(action, act.Send)], now)
         # The machine takes nothing any more.
         while self._commands:
             self._commands.popleft()(now)

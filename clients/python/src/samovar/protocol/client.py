@@ -227,11 +227,11 @@ class ClientMachine:
         while frame := self._backlog.take_frame(limit, self._settings):
             ends_session = frame[-1].sequence == self._ending
             self._ending_is_sent = self._ending_is_sent or ends_session
-            self._send(send(frame, self._confirmed, ends_session), now, actions)
+            self._send(send(frame, self._confirmed, ends_session), actions)
         # The store's credit follows our confirmations, which otherwise travel with inputs.
         is_blocked = self._backlog.has_unsent and self._backlog.cursor > self._credit
         if is_blocked and self._confirmed > self._told_confirmed:
-            self._send(Frame(Kind.PING, self._confirmed), now, actions)
+            self._send(Frame(Kind.PING, self._confirmed), actions)
         if self._backlog.has_in_flight and self._repeat_at is None:
             self._repeat_at = now + self.connection.silence
         return actions
@@ -254,7 +254,7 @@ class ClientMachine:
         self._perform(self.connection.received(envelope, now), now, actions)
         return actions
 
-    def close(self, now: float) -> list[ClientAction]:
+    def close(self) -> list[ClientAction]:
         """Ends the session. What is not answered yet stays unknown. A durable client with something left only goes away."""
         if not self._is_open:
             return []
@@ -262,7 +262,7 @@ class ClientMachine:
         is_done = not self._is_durable or not (self._backlog or self._unseen or self._unsaved)
         self._forget_unanswered(CLOSED, self._is_durable, actions)
         if self.connection.is_welcomed and is_done:
-            self._send(Frame(Kind.GOODBYE), now, actions)
+            self._send(Frame(Kind.GOODBYE), actions)
         self.connection.close()
         self._end()
         return [*actions, act.Stop()]
@@ -399,17 +399,17 @@ class ClientMachine:
         match event:
             case conn.Open():
                 actions.append(act.Connect(self.connection.place))
-                self._greet(now, actions)
+                self._greet(actions)
             case conn.Greet():
-                self._greet(now, actions)
+                self._greet(actions)
             case conn.SayPing():
-                self._send(Frame(Kind.PING, self._confirmed), now, actions)
+                self._send(Frame(Kind.PING, self._confirmed), actions)
             case act.Note():
                 actions.append(event)
             case conn.Welcomed(welcome, left):
                 self._welcomed(welcome, left, now, actions)
             case conn.Answer(frame):
-                self._send(frame, now, actions)
+                self._send(frame, actions)
             case conn.Deliver(content):
                 self._take(content, now, actions)
             case conn.Lost(reason):
@@ -425,20 +425,18 @@ class ClientMachine:
             case act.Refused(error):
                 self._refused(error, actions)
 
-    def _greet(self, now: float, actions: list[ClientAction]) -> None:
+    def _greet(self, actions: list[ClientAction]) -> None:
         self._repeat_at = None
         self._requests.pause()
         self._requests.forget_given_up()
         self._told_confirmed = 0
         role = "durable" if self._is_durable else "client"
         has_ended = self._ending is not None and self._ending_is_sent
-        self._send(self.connection.hello(role, self._session, self._schema, has_ended), now, actions)
+        self._send(self.connection.hello(role, self._session, self._schema, has_ended), actions)
 
-    def _send(self, frame: Frame, now: float, actions: list[ClientAction]) -> None:
-        # No proof comes with the answer of a request, so who only asks says PING as well.
+    def _send(self, frame: Frame, actions: list[ClientAction]) -> None:
         if frame.kind in (Kind.SEND, Kind.PING):
             self._told_confirmed = frame.number
-            self.connection.sent(now)
         actions.append(act.Send(frame, self.timeline))
 
     def _require_room_for_request(self) -> None:
@@ -452,13 +450,13 @@ class ClientMachine:
             return []
         self._requests.asked(now, again=self.connection.silence)
         actions: list[ClientAction] = []
-        self._send(frame, now, actions)
+        self._send(frame, actions)
         return actions
 
     def _ask_again(self, now: float, actions: list[ClientAction]) -> None:
         self._has_put_off = False
         for frame in self._requests.frames:
-            self._send(frame, now, actions)
+            self._send(frame, actions)
         self._requests.pause()
         self._requests.asked(now, again=self.connection.silence)
 

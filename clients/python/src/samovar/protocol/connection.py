@@ -5,7 +5,7 @@ a new one and say HELLO, which tells the store all it must know.
 
 |  | greeting | welcomed | lost | closed |
 |---|---|---|---|---|
-| ticked | at `until`: lost | silent: lost; nothing sent, or nothing heard: ping | at `until`: open, greeting | – |
+| ticked | at `until`: lost | silent: lost; each second: ping | at `until`: open, greeting | – |
 | disconnected | lost | lost | – | – |
 | disconnected, the key is refused | lost; after the last place for the longest pause, and check the key | the same | – | – |
 | WELCOME | welcomed | note | – | – |
@@ -64,7 +64,7 @@ class ConnectionSettings:
     greeting: float = 1.0
     #: How long the transport may take before that, where there is no other place to try.
     handshake: float = 0.0
-    #: A PING is due when nothing was sent for so long; or nothing heard, since not all that is sent is answered.
+    #: A PING follows WELCOME, or another, after so long.
     ping_after: float = 1.0
     #: Silence after which the store is taken for dead, until WELCOME names another.
     silence: float = 6.0
@@ -137,14 +137,8 @@ class _Greeting:
 @dataclass(slots=True)
 class _Welcomed:
     heard: float
-    sent: float
     #: When the last PING was due, or WELCOME came.
     pinged: float
-
-    @property
-    def idle_since(self) -> float:
-        """Since when nothing was sent, or since the last PING nothing was heard."""
-        return min(self.sent, max(self.heard, self.pinged))
 
 
 @dataclass(slots=True)
@@ -208,8 +202,8 @@ class Connection:
         match self._state:
             case _Greeting(until) | _Lost(until):
                 return until
-            case _Welcomed(heard) as state:
-                return min(heard + self.silence, state.idle_since + self.settings.ping_after)
+            case _Welcomed(heard, pinged):
+                return min(heard + self.silence, pinged + self.settings.ping_after)
         return None
 
     def ticked(self, now: float) -> Event:
@@ -221,7 +215,7 @@ class Connection:
                 return self._lose(f"no WELCOME within {waited:g} s", now)
             case _Welcomed(heard) if now >= heard + self.silence:
                 return self._lose(f"silent for {self.silence:g} s", now)
-            case _Welcomed() as state if now >= state.idle_since + self.settings.ping_after:
+            case _Welcomed() as state if now >= state.pinged + self.settings.ping_after:
                 state.pinged = now
                 return SayPing()
             case _Lost(until) if now >= until:
@@ -267,11 +261,6 @@ class Connection:
         """The HELLO of the owner."""
         witness = self.witness if self.proof is None else self.proof
         return hello(schema, witness, role, who, self.epoch, has_ended, self.start)
-
-    def sent(self, now: float) -> None:
-        """The owner sent a frame."""
-        if isinstance(self._state, _Welcomed):
-            self._state.sent = now
 
     def close(self) -> None:
         """The owner needs this connection no more."""
@@ -334,7 +323,7 @@ class Connection:
         self._has_hurried = False
         self._told.clear()
         self._asked, self._refused = 0.0, None
-        self._state = _Welcomed(heard=now, sent=now, pinged=now)
+        self._state = _Welcomed(heard=now, pinged=now)
         return Welcomed(welcome, left)
 
     def _failed(self, error: Error, now: float) -> Event:

@@ -145,11 +145,15 @@ class Verdict(Enum):
 
 
 class TaskCount:
-    """The tasks that the store has sent since HELLO, by its own numbers: what of them has come, and what was lost on the way."""
+    """The tasks and CANCELs that the store has sent since HELLO, by its own numbers: what of them has come, and what was lost on
+    the way.
+    """
 
     def __init__(self) -> None:
         #: The number of the newest task that has come.
         self.taken = 0
+        #: The number of the newest CANCEL that has come; 0 from a store that does not count them.
+        self._cancels = 0
         self._missing: tuple[int, float] | None = None
 
     def take(self, tasks: int, number: int, credit: int) -> Verdict:
@@ -162,6 +166,11 @@ class TaskCount:
             return Verdict.INCOMPLETE
         self.taken = number
         return Verdict.TAKEN
+
+    def take_cancel(self, number: int, is_count: bool) -> bool:
+        """Counts a CANCEL; false if others before it are lost. A count names no job, and tells the number of those before it."""
+        before, self._cancels = self._cancels, max(self._cancels, number)
+        return number <= (before if is_count else before + 1)
 
     def is_incomplete(self, sent: int, now: float, patience: float) -> bool:
         """Whether tasks are lost, by what PONG says was sent. PONG does not wait for the disk, as tasks do: what it counts is

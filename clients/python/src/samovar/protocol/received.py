@@ -163,6 +163,8 @@ class Acknowledge:
 @dataclass(frozen=True, slots=True)
 class Cancel:
     leases: list[Lease]
+    #: Counts the CANCELs with jobs since HELLO; 0 is from a store that does not.
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,7 +392,7 @@ _READERS: dict[int, tuple[int, Callable[..., Content]]] = {
     Kind.VIEWS: (3, _views),
     Kind.TASK: (1, lambda number, tasks: Tasks([_task(task) for task in array(tasks)], number)),
     Kind.ACKNOWLEDGE: (1, lambda _, leases: Acknowledge([lease(one) for one in array(leases)])),
-    Kind.CANCEL: (1, lambda _, leases: Cancel([lease(one) for one in array(leases)])),
+    Kind.CANCEL: (1, lambda number, leases: Cancel([lease(one) for one in array(leases)], number)),
     Kind.STREAMED: (1, lambda _, marks: Streamed([_mark(mark) for mark in array(marks)])),
     Kind.REPLY: (1, _reply),
 }

@@ -15,6 +15,7 @@ credit, and gives back what it cannot start.
 | PONG that counts tasks which do not come for 3 s | begins anew | the same | the same | – |
 | ACKNOWLEDGE | the answer is forgotten | the same; nothing held: goodbye, stop | the same | – |
 | CANCEL | running: cancel; waiting, answered: forgotten | the same | the same | – |
+| CANCEL, after others that are missing | the same, and begins anew | the same | the same | – |
 | WELCOME | answers are sent again | the same | the same | – |
 | WELCOME, another timeline | all jobs and answers are dropped | the same | the same | – |
 | STREAMED | what was streamed is forgotten, there is room for more | the same | the same | – |
@@ -145,7 +146,7 @@ class WorkerMachine:
             # Those that have come to a checkpoint since the drain began.
             self._give_back_checkpointed(now, actions)
         elif self.state == State.LEAVING and now >= self._until:
-            self._stop(now, actions)
+            self._stop(actions)
         if self.state == State.STOPPED:
             return actions
         self._answer_overdue(now, actions)
@@ -154,7 +155,7 @@ class WorkerMachine:
             if self._outbox.holds_any(self._repetition[1]):
                 self._outbox.rewind()
             self._await_acknowledgement(now)
-        self._stop_if_done(now, actions)
+        self._stop_if_done(actions)
         return actions
 
     def finished(self, lease: Lease, answer: Answer, now: float) -> list[WorkerAction]:
@@ -164,7 +165,7 @@ class WorkerMachine:
         claim = self._held.finish(lease)
         if claim is not None:
             self._outbox.add(claim, allowed(answer, self._settings.answer_bytes))
-        self._stop_if_done(now, actions)
+        self._stop_if_done(actions)
         self._start_waiting(now, actions)
         return actions
 
@@ -195,14 +196,14 @@ class WorkerMachine:
         actions: list[WorkerAction] = []
         granted = self._raise_credit()
         if self._outbox.has_unsent:
-            self._send_answers(now, actions)
+            self._send_answers(actions)
             if self._repetition is None:
                 self._await_acknowledgement(now)
         elif granted:
-            self._send(Frame(Kind.CREDIT, self._credit), now, actions)
+            self._send(Frame(Kind.CREDIT, self._credit), actions)
         reports = self._progress.take(now, self._settings.progress_interval, self._is_running)
         for first in range(0, len(reports), self._settings.frame_reports):
-            self._send(Frame(Kind.PROGRESS, 0, (reports[first : first + self._settings.frame_reports],)), now, actions)
+            self._send(Frame(Kind.PROGRESS, 0, (reports[first : first + self._settings.frame_reports],)), actions)
         return actions
 
     def disconnected(self, now: float, reason: str = "the connection broke") -> list[WorkerAction]:
@@ -218,19 +219,19 @@ class WorkerMachine:
         actions: list[WorkerAction] = []
         # A task that is given back must not come again: the credit that the store has is worth nothing from now on.
         if self.connection.is_welcomed:
-            self._send(Frame(Kind.DRAIN), now, actions)
+            self._send(Frame(Kind.DRAIN), actions)
         self._give_back_waiting()
         self._give_back_checkpointed(now, actions)
         self.state = State.DRAINING
         self._until = now + self._settings.drain
-        self._stop_if_done(now, actions)
+        self._stop_if_done(actions)
         return actions
 
     def received(self, envelope: rx.Envelope, now: float) -> list[WorkerAction]:
         """A frame came from the store."""
         actions: list[WorkerAction] = []
         self._perform(self.connection.received(envelope, now), now, actions)
-        self._stop_if_done(now, actions)
+        self._stop_if_done(actions)
         return actions
 
     # Frames of the store
@@ -257,9 +258,11 @@ class WorkerMachine:
             case rx.Acknowledge(leases):
                 self._outbox.forget(leases)
                 self._end_repetition()
-            case rx.Cancel(leases):
+            case rx.Cancel(leases, number):
                 self._outbox.forget(leases)
                 actions += [act.Stopping(claim.lease) for claim in self._held.cancel(set(leases), now)]
+                if not self._tasks.take_cancel(number, is_count=not leases) and not self._is_done:
+                    self._perform(self.connection.start_over("a CANCEL was lost", now), now, actions)
             case rx.Streamed(marks):
                 for mark in marks:
                     self._outbox.forget_streamed(mark)
@@ -309,18 +312,18 @@ class WorkerMachine:
         match event:
             case conn.Open():
                 actions.append(act.Connect(self.connection.place))
-                self._greet(now, actions)
+                self._greet(actions)
             case conn.Greet():
-                self._greet(now, actions)
+                self._greet(actions)
             case conn.SayPing():
-                self._send(Frame(Kind.PING, self._credit), now, actions)
+                self._send(Frame(Kind.PING, self._credit), actions)
             case act.Note():
                 actions.append(event)
             case conn.Welcomed(welcome, left):
                 actions.append(act.Connected(welcome.head, self.timeline))
                 self._welcomed(left, now, actions)
             case conn.Answer(frame):
-                self._send(frame, now, actions)
+                self._send(frame, actions)
             case conn.Deliver(content):
                 self._take(content, now, actions)
             case conn.Lost(reason):
@@ -334,12 +337,12 @@ class WorkerMachine:
             case act.Refused(error):
                 self._refused(error, now, actions)
 
-    def _greet(self, now: float, actions: list[WorkerAction]) -> None:
+    def _greet(self, actions: list[WorkerAction]) -> None:
         self._tasks = TaskCount()
         self._credit = 0
         self._repetition = None
         claims = sorted(self._held.claims + self._outbox.claims, key=lambda claim: claim.lease)
-        self._send(self.connection.hello("worker", self._offer.values(claims), self._schema), now, actions)
+        self._send(self.connection.hello("worker", self._offer.values(claims), self._schema), actions)
 
     def _await_acknowledgement(self, now: float) -> None:
         awaits = self._outbox.awaits_acknowledgement
@@ -396,23 +399,26 @@ class WorkerMachine:
         self.state = State.LEAVING
         self._until = now + self._settings.farewell
 
-    def _stop_if_done(self, now: float, actions: list[WorkerAction]) -> None:
-        is_leaving = self.state in (State.DRAINING, State.LEAVING)
-        if is_leaving and not len(self._held) and self._outbox.is_empty:
-            self._stop(now, actions)
+    @property
+    def _is_done(self) -> bool:
+        """It leaves, and has nothing left."""
+        return self.state in (State.DRAINING, State.LEAVING) and not len(self._held) and self._outbox.is_empty
 
-    def _stop(self, now: float, actions: list[WorkerAction]) -> None:
+    def _stop_if_done(self, actions: list[WorkerAction]) -> None:
+        if self._is_done:
+            self._stop(actions)
+
+    def _stop(self, actions: list[WorkerAction]) -> None:
         if self.connection.is_welcomed:
-            self._send_answers(now, actions)
-            self._send(Frame(Kind.GOODBYE), now, actions)
+            self._send_answers(actions)
+            self._send(Frame(Kind.GOODBYE), actions)
         self.connection.close()
         self.state = State.STOPPED
         actions.append(act.Stop())
 
-    def _send_answers(self, now: float, actions: list[WorkerAction]) -> None:
+    def _send_answers(self, actions: list[WorkerAction]) -> None:
         for results in self._outbox.take_unsent():
-            self._send(Frame(Kind.RESULT, self._credit, (results,)), now, actions)
+            self._send(Frame(Kind.RESULT, self._credit, (results,)), actions)
 
-    def _send(self, frame: Frame, now: float, actions: list[WorkerAction]) -> None:
-        self.connection.sent(now)
+    def _send(self, frame: Frame, actions: list[WorkerAction]) -> None:
         actions.append(act.Send(frame, self.timeline))
