@@ -99,7 +99,6 @@ import Testing
         let key = try await key(in: scratch)
         let endpoint = "tcp://127.0.0.1:\(try Ports.free())"
         let store = try await CounterStore(workers: 0, in: scratch, arguments: ["--endpoint", endpoint, "--insecure-tcp"])
-        let begun = ContinuousClock.now
         let child = try Child(Executable.counter, command + ["--endpoint", endpoint, "--key", key], in: scratch)
         let end = try await child.wait()
         guard command != ["status"], command != ["queues"] else {
@@ -107,10 +106,10 @@ import Testing
             #expect(end == .exited(69), "\(child.errors)")
             return try await store.stop()
         }
+        // A timeout that was waited for would be 69 or 75.
         #expect(end == .exited(77), "\(child.errors)")
         #expect(child.errors.contains("is no store, or has none of the keys that \(key) names"), "\(child.errors)")
         #expect(child.errors.split(separator: "\n").count == 1, "\(child.errors)")
-        #expect(.now - begun < .seconds(3), "no timeout was waited for")
         try await store.stop()
     }
 
