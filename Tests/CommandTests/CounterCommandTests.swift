@@ -77,7 +77,7 @@ import Testing
         #expect(try await store.run("send", "increment").end == .exited(0))
         let process = try #require(ProcessTable.all(naming: store.data).first { $0.command == "store" })
         process.send(SIGKILL)
-        #expect(try await store.run("send", "increment").end == .exited(0))
+        #expect(try await store.run("send", "increment", "--timeout", "60s").end == .exited(0))
         #expect(try await store.run("view").output.contains(#""sync":"2""#))
         #expect(try await store.status("starts") == 2)
     }

@@ -65,10 +65,10 @@ final class CounterStore: Sendable {
         try await eventually("the store is gone") { ProcessTable.all(naming: data).isEmpty }
     }
 
-    /// The turn of the newest input, after so many more.
+    /// The turn of the newest input, after so many more. A store that has been killed is waited for.
     @discardableResult
     func increment(_ times: Int) async throws -> Int {
-        let sent = try await run("send", "-", input: String(repeating: "increment\n", count: times))
+        let sent = try await run("send", "-", "--timeout", "60s", input: String(repeating: "increment\n", count: times))
         #expect(sent.end == .exited(0), "\(sent.errors)")
         return try #require(try sent.json["turn"] as? Int)
     }
