@@ -262,7 +262,7 @@ import Testing
 
     @Test func `A queue that nobody serves is warned of and named in the receipt`() async throws {
         let store = try await CounterStore(workers: 0)
-        let sent = try await store.run("send", "incrementAsync", "--wait", "settled", "--timeout", "3s")
+        let sent = try await store.run("send", "incrementAsync", "--wait", "settled", "--timeout", "5s")
         #expect(sent.end == .exited(75))
         #expect(sent.errors.contains("1 effect waits in queue default, no worker serves it"), "\(sent.errors)")
         try await eventually("the store warns") {

@@ -100,7 +100,7 @@ import Testing
         let once = try store.start(["monitor", "--once"])
         #expect(try await store.run("send", #"{"add":{"amount":5}}"#).end == .exited(0))
         #expect(try await store.run("inspect").output.contains(#""total":5"#))
-        let view = try await store.run("view", "--timeout", "3s")
+        let view = try await store.run("view", "--timeout", "5s")
         #expect(view.end == .exited(75))
         #expect(view.errors.contains("there is no view"), "\(view.errors)")
         #expect(try await once.wait() == .exited(75))

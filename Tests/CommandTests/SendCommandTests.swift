@@ -34,7 +34,7 @@ import Testing
         let process = try #require(ProcessTable.all(naming: store.data).first { $0.command == "store" })
         // Where inputs come from, for as long as the test wants.
         let inputs = scratchPipe(in: store.scratch)
-        let command = "exec \(Executable.counter) send - --timeout 3s --data \(store.data) < \(inputs)"
+        let command = "exec \(Executable.counter) send - --timeout 5s --data \(store.data) < \(inputs)"
         let send = try Child("/bin/bash", ["-c", command], in: store.scratch)
         let pipe = try #require(FileHandle(forWritingAtPath: inputs))
         try pipe.write(contentsOf: Data("increment\n".utf8))
@@ -47,7 +47,7 @@ import Testing
         let lines = send.output.split(separator: "\n")
         #expect(lines.count == 6, "\(lines)")
         #expect(lines.dropFirst().allSatisfy { $0.contains(#""status":"unknown""#) }, "\(lines)")
-        #expect(send.errors.hasPrefix("error: gave up after 3 s: "), "\(send.errors)")
+        #expect(send.errors.hasPrefix("error: gave up after 5 s: "), "\(send.errors)")
         try pipe.close()
         try await store.stop()
     }
