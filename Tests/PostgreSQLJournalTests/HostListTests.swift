@@ -28,7 +28,7 @@ struct HostListTests {
         defer { close(listener) }
         let text =
             "postgresql://samovar@/postgres?host=127.0.0.1,\(server.folder)&port=\(port),5432&target_session_attrs=read-write"
-        var connection = try PostgreSQLConnection(PostgreSQLAddress(text), patience: .seconds(2))
+        var connection = try PostgreSQLConnection(PostgreSQLAddress(text), patience: .seconds(8))
         #expect(try connection.run("SELECT 7::bigint", []).integer(0, 0) == 7)
     }
 

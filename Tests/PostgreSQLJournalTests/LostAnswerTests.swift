@@ -77,7 +77,7 @@ struct LostAnswerTests {
 
     @Test func `An append that waits for another one is decided by the row, and not by its connection`() async throws {
         let server = try await TestServer()
-        let journal = try server.journal(patience: .milliseconds(300))
+        let journal = try server.journal(patience: .seconds(3))
         try journal.append(batch(1))
         // Somebody holds the row, as a process of the server does that is still committing.
         var holder = try server.connect()
@@ -95,7 +95,7 @@ struct LostAnswerTests {
 
     @Test func `Tries that wait behind a commit that hangs leave no connection on the server`() async throws {
         let server = try await TestServer()
-        let journal = try server.journal(patience: .seconds(1))
+        let journal = try server.journal(patience: .seconds(2))
         try journal.append(batch(1))
         var holder = try server.connect()
         try holder.run("BEGIN; SELECT 1 FROM \(journal.place.table("partitions")) FOR UPDATE")
@@ -152,7 +152,7 @@ struct LostAnswerTests {
 
     @Test func `A server that is frozen is unavailable, and heals`() async throws {
         let server = try await TestServer()
-        let journal = try server.journal(patience: .milliseconds(500))
+        let journal = try server.journal(patience: .seconds(3))
         try journal.append(batch(1))
         var other = try server.connect()
         let pid = try other.run(
