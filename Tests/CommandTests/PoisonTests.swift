@@ -127,7 +127,8 @@ import Testing
 
     @Test func `A store that is killed during one slow input again and again gives nothing up`() async throws {
         let store = try await CounterStore(Executable.trapProgram)
-        let send = try store.start(["send", #"{"think":{"milliseconds":400}}"#])
+        // Long enough that each but the last start is killed within it, also on a busy machine.
+        let send = try store.start(["send", #"{"think":{"milliseconds":4000}}"#, "--timeout", "60s"])
         for number in 1...5 {
             let process = try await eventually("start \(number) takes the input") {
                 Self.isInCall(store.data) ? ProcessTable.all(naming: store.data).first { $0.command == "store" } : nil
