@@ -73,6 +73,14 @@ final class CounterStore: Sendable {
         return try #require(try sent.json["turn"] as? Int)
     }
 
+    /// Waits until nothing is left to write. Ends of sessions are turns too, and whoever sent does not wait for them.
+    func becomeQuiet() async throws {
+        try await eventually("all is on disk") {
+            let status = try await run("status", "--json").json
+            return status["sessions"] as? Int == 0 && status["turn"] as? Int == status["durable"] as? Int
+        }
+    }
+
     /// Leaves a store that has ended with its batches alone.
     func removeSnapshots() throws {
         try FileManager.default.removeItem(atPath: data + "/snapshots")

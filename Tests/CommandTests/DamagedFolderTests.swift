@@ -12,12 +12,9 @@ import Testing
         return (store, try await lastTurnOfKilled(store))
     }
 
-    /// Kills a store that has nothing left to write. Ends of sessions are turns too, and whoever sent does not wait for them.
+    /// Kills a store that has nothing left to write.
     private func lastTurnOfKilled(_ store: CounterStore) async throws -> Int {
-        try await eventually("all is on disk") {
-            let status = try await store.run("status", "--json").json
-            return status["sessions"] as? Int == 0 && status["turn"] as? Int == status["durable"] as? Int
-        }
+        try await store.becomeQuiet()
         try await store.kill()
         // Of a copy: nothing but what a test does to it may change the folder.
         let copy = store.scratch.folder("copy-\(UInt32.random(in: 0 ... .max))")

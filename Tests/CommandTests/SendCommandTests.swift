@@ -25,6 +25,7 @@ import Testing
     @Test func `A stream of inputs ends its session with a record of its own`() async throws {
         let store = try await CounterStore(workers: 0)
         try await store.increment(2)
+        try await store.becomeQuiet()
         let records = try await records(of: store)
         #expect(records.count == 3 && records.last?.contains("sessionExpired") == true, "\(records)")
     }

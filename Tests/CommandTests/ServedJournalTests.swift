@@ -17,6 +17,7 @@ import Testing
     @Test func `What the commands say beside a running store is what they say of its folder afterwards`() async throws {
         let store = try await CounterStore(workers: 0)
         let turn = try await store.increment(Self.inputs)
+        try await store.becomeQuiet()
         let newest = try await store.status("turn")
         let commands = [
             ["journal", "list", "--to", "\(turn)"], ["journal", "list", "--from", "\(turn - 2)", "--to", "\(turn)"],
