@@ -138,9 +138,9 @@ import Testing
         let path = "\(bin):\(ProcessInfo.processInfo.environment["PATH"] ?? "")"
         let script = root.appending(path: "Examples/Webhooks/trial.py").path
         let trial = try Child(
-            "/usr/bin/env", ["python3", script, "--events", "300", "--endpoints", "5", "--limit", "60"], in: scratch,
+            "/usr/bin/env", ["python3", script, "--events", "300", "--endpoints", "5", "--limit", "150"], in: scratch,
             variables: ["PATH": path])
-        let status = try await trial.wait(within: .seconds(150))
+        let status = try await trial.wait(within: .seconds(300))
         #expect(status == .exited(0), "\(trial.output)\n\(trial.errors)")
         #expect(trial.output.contains("each at least once, under one key, in order for each endpoint"))
     }

@@ -32,8 +32,8 @@ public struct ShellTranscript: Sendable {
         let script = try scratch.write(script(in: scratch), to: "script")
         // It ends its group, too: a program that a script has left behind would serve on. What is promised is what is printed, and not when:
         // a trial that kills processes some seventy times takes a minute and more where other tests run.
-        let shell = try Child("/usr/bin/timeout", ["240", "bash", script], in: scratch)
-        let end = try await shell.wait(within: .seconds(245))
+        let shell = try Child("/usr/bin/timeout", ["600", "bash", script], in: scratch)
+        let end = try await shell.wait(within: .seconds(605))
         let printed = shell.output.components(separatedBy: Self.mark)
         var differences: [String] = []
         if end != .exited(0) {
