@@ -44,6 +44,9 @@ import Testing
     @Test func `Each answer says of which timeline it is, and up to which turn that is known`() async throws {
         let page = try await ServedPage()
         _ = try await page.command("send", #"{"add":{"name":"pears"}}"#)
+        try await eventually("it is known who asks") {
+            try page.ask("/api/v1/turns", ["Cookie: \(page.cookie)"]).status == 200
+        }
         let turns = try body(page, "turns?count=1")
         let timeline = try #require(turns["timeline"] as? String)
         for path in [

@@ -28,7 +28,7 @@ struct TroubledPageTests {
         try await browser.visit(page.address)
         try await browser.click(Self.timelineLink)
         try await browser.shows("pears", in: "main .turns")
-        #expect(try await isQuiet(browser))
+        try await eventually("the server is heard") { try await isQuiet(browser) }
 
         try disk.fill()
         try await eventually("the page says that the disk is full") {
@@ -109,6 +109,10 @@ struct TroubledPageTests {
         let address = "tcp://127.0.0.1:\(try Ports.free())"
         let page = try await ServedPage(
             in: scratch, doors: (["--endpoint", address, "--keys", keys], ["--endpoint", address, "--key", key]))
+        // A page that asks before is told so, and does not ask again by itself.
+        try await eventually("it is known what the key is for") {
+            try page.ask("/api/v1/turns", ["Cookie: \(page.cookie)"]).status == 403
+        }
         let browser = try await Browser(in: scratch)
         try await browser.visit(page.address)
         try await browser.shows("Change", in: "main")
