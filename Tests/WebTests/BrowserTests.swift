@@ -261,9 +261,12 @@ struct BrowserTests {
             """
             (async () => { const drop = () => [...document.querySelectorAll('main .dead button')]
                 .find((one) => one.textContent === 'drop').click();
+              const isDrawn = new Promise((go) => { const seen = new MutationObserver(() => {
+                if (!document.querySelector('main .dead h2')?.textContent.startsWith('2')) return;
+                seen.disconnect(); drop(); go(); });
+              seen.observe(document.querySelector('main'), { subtree: true, childList: true, characterData: true }); });
               drop();
-              while (!document.querySelector('main .dead h2').textContent.startsWith('2')) await new Promise((go) => setTimeout(go, 5));
-              drop(); await new Promise((go) => setTimeout(go, 200)); })()
+              await isDrawn; await new Promise((go) => setTimeout(go, 200)); })()
             """)
         #expect(try await browser.value("window.dropped.join(' ')") as? String == "1/0")
         try await settle()
