@@ -63,6 +63,8 @@ struct Play: ~Copyable {
             var wait = end == nil ? machine.deadline.map { $0 - now } ?? .zero : Self.retry
             if hasMore { wait = min(wait, Self.retry) }
             try poller.wait(timeoutMilliseconds: Int(max(0, (wait.microseconds + 999) / 1_000)))
+            // What has come by now is taken in this round, however long that lasts; what comes later has not been waited for.
+            let round = ContinuousClock.now
             try receive()
             for news in process.takeNews() {
                 switch news {
@@ -71,7 +73,7 @@ struct Play: ~Copyable {
                 case .ended(let code): end = (code, .now)
                 }
             }
-            if let (code, time) = end, .now - time >= (isOutputClosed ? Self.lastWords : Self.lastLines) {
+            if let (code, time) = end, round - time >= (isOutputClosed ? Self.lastWords : Self.lastLines) {
                 end = nil
                 machine.exited(code, now: now)
             }
