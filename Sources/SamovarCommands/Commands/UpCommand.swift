@@ -5,6 +5,7 @@ import MessagePack
 import SamovarCore
 import SamovarHost
 package import SamovarText
+import Synchronization
 import UnixSignals
 
 struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
@@ -74,6 +75,8 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         let store = try StoreAccess(foldersOf: seats.map(\.endpoint))
         let client = try StoreClient(at: store, schema: App.Program.schema, logger: logger)
         let deaths = try await withThrowingTaskGroup(of: String?.self) { group in
+            let (interruptions, interruption) = AsyncStream<Void>.makeStream()
+            let isEnding = Atomic(false)
             group.addTask {
                 try await supervisor.run()
                 return nil
@@ -84,7 +87,20 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
             }
             group.addTask { [self] in try await watch(client, store) }
             group.addTask {
-                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { return "" }
+                // One sequence hears all signals: what comes between two sequences is lost.
+                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
+                    guard isEnding.exchange(true, ordering: .relaxed) else {
+                        interruption.yield()
+                        continue
+                    }
+                    supervisor.killAll()
+                    // As a shell says of a process that SIGINT ended.
+                    _exit(130)
+                }
+                return nil
+            }
+            group.addTask {
+                for await _ in interruptions { return "" }
                 return nil
             }
             defer { group.cancelAll() }
@@ -92,28 +108,14 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
             while let answer = try await group.next() {
                 guard let answer else { continue }
                 client.close()
-                await endPromptly(supervisor)
+                // Ends the children in order; a signal from here on ends them at once.
+                isEnding.store(true, ordering: .relaxed)
+                await supervisor.end()
                 return answer
             }
             return ""
         }
         guard deaths.isEmpty else { throw CommandFailure(.internal, deaths) }
-    }
-
-    /// Ends the children in order; a second signal ends them at once.
-    private func endPromptly(_ supervisor: Supervisor) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await supervisor.end() }
-            group.addTask {
-                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
-                    supervisor.killAll()
-                    // As a shell says of a process that SIGINT ended.
-                    _exit(130)
-                }
-            }
-            await group.next()
-            group.cancelAll()
-        }
     }
 
     /// Where a store of this machine has its data and its sockets.
