@@ -4,7 +4,7 @@ import ProcessSupport
 import Testing
 
 /// The kit with real processes: our own peers, and some that break rules. One run after the other: each starts sixteen peers at a time, and
-/// a scenario waits twelve seconds for one that starts.
+/// a scenario waits 30 s and its slack for one that starts.
 @Suite(.serialized) struct ConformTests {
     private func conform(_ arguments: [String], _ command: [String]) async throws -> (
         end: Child.End, output: String, errors: String

@@ -69,7 +69,7 @@ import Testing
         func at(_ seconds: Double) -> Timestamp { Timestamp(microseconds: Int64(seconds * 1e6)) }
         let scenario = try #require(Scenario.all(of: .subscriber).first { $0.name == "topic" })
         var machine = ScenarioMachine(scenario, as: .subscriber, slack: .seconds(2), now: at(0))
-        #expect(machine.deadline == at(12))
+        #expect(machine.deadline == at(32))
         // The first of two connections is there after 2.8 s, and the slack is 2 s.
         let identity: Value = .binary([UInt8](repeating: 7, count: 16))
         let hello = RawFrame(.hello, 1, timeline: RawFrame.noTimeline, [[["Conform", 1], 0, "client", identity]])
