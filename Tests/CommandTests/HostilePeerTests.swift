@@ -95,8 +95,11 @@ import ZeroMQ
         return try #require(line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) })
     }
 
+    /// A scripted worker says no PING, and must not be given up before a busy machine has brought it its task.
+    private static let withoutPings = ["SAMOVAR_STORE_SILENCE_SECONDS": "600"]
+
     @Test func `An answer that is given twice is applied once`() async throws {
-        let store = try await CounterStore(workers: 0)
+        let store = try await CounterStore(workers: 0, variables: Self.withoutPings)
         var worker = try ScriptedWorker(at: "ipc://\(try store.sockets)/work")
         try worker.greet()
         let send = try store.start(["send", "incrementAsync", "--wait", "settled"])
@@ -109,7 +112,7 @@ import ZeroMQ
     }
 
     @Test func `An answer to a job that was never given is not believed`() async throws {
-        let store = try await CounterStore(workers: 0)
+        let store = try await CounterStore(workers: 0, variables: Self.withoutPings)
         var worker = try ScriptedWorker(at: "ipc://\(try store.sockets)/work")
         try worker.greet()
         let send = try store.start(["send", "incrementAsync", "--wait", "settled"])
