@@ -380,12 +380,13 @@ extension StoreClient.ViewEvent {
                 count.withLock { $0 += 1 }
             }
         }
-        try await eventually("both are told") {
+        try await eventually("the first is told") {
             try store.work()
-            return count.withLock { $0 == 2 }
+            return count.withLock { $0 >= 1 }
         }
+        // The store says nothing any more.
+        try await eventually("the second is told") { count.withLock { $0 == 2 } }
         try await waiting.value
-        #expect(store.greetings == 1)
         client.close()
         try await run.value
     }
@@ -406,10 +407,15 @@ extension StoreClient.ViewEvent {
         }
         try await eventually("it is connected") {
             try store.work(publishes: false)
-            return store.greetings == 1
+            return store.greetings >= 1
         }
-        if let refusal { try store.tell(.error(refusal)) } else { client.close() }
-        try await eventually("both runs have ended") { errors.withLock { $0.count == 2 } }
+        if refusal == nil { client.close() }
+        try await eventually("both runs have ended") {
+            try store.work(publishes: false)
+            // Again and again, since a client that was answered late has another connection.
+            if let refusal { try store.tell(.error(refusal)) }
+            return errors.withLock { $0.count == 2 }
+        }
         await runs.value
         #expect(errors.withLock { $0 } == [refusal?.code, refusal?.code])
         guard refusal != nil else { return }
@@ -456,11 +462,11 @@ extension StoreClient.ViewEvent {
         await #expect(throws: CancellationError.self) { try await late.value }
         #expect(!hasWaited.withLock { $0 })
         let run = Task { try await client.run() }
+        // A client that has its answer greets no more: one that is taken from who waits does not come again.
         try await eventually("the other one is told") {
             try store.work()
             return hasWaited.withLock { $0 }
         }
-        #expect(store.greetings == 1)
         try await patient.value
         client.close()
         try await run.value
