@@ -3,6 +3,7 @@ import ProcessSupport
 import Samovar
 import SamovarCore
 import SamovarHost
+import Synchronization
 import Testing
 
 @testable import ContractProgram
@@ -209,16 +210,18 @@ import Testing
         let number = Int(ProcessInfo.processInfo.environment["CONTRACT_TURNS"] ?? "") ?? 10_000
         let counts = try await cluster.connected { connector in
             try await withThrowingTaskGroup(of: [Int].self) { group in
+                let hasView = Mutex(false)
                 group.addTask {
                     var counts: [Int] = []
                     for try await view in connector.views(.lossless) {
                         counts.append(view.state.count)
+                        hasView.withLock { $0 = true }
                         if view.state.count == number { break }
                     }
                     return counts
                 }
                 // Only from the subscription on nothing is missing; before, increments would be in its first view.
-                try await Task.sleep(for: .milliseconds(300))
+                try await eventually("the first view") { hasView.withLock { $0 } }
                 let senders = 64
                 for sender in 0..<senders {
                     group.addTask {
