@@ -414,7 +414,7 @@ private struct TimedOut: Error {}
 
 /// Tries again until `condition` holds.
 private func eventually(_ condition: () throws -> Bool) throws {
-    let end = ContinuousClock.now + .seconds(10)
+    let end = ContinuousClock.now + .seconds(60)
     while try !condition() {
         guard ContinuousClock.now < end else { throw TimedOut() }
         usleep(1_000)
