@@ -389,7 +389,7 @@ class HandlerTests(unittest.IsolatedAsyncioTestCase):
         """A job that begins, and has to end."""
         self.worker = welcomed()
         loop = _WorkerLoop(self.worker, Routes("ipc:///nowhere", None), {"default": handle})
-        async with asyncio.timeout(1), loop._tasks:
+        async with asyncio.timeout(DEADLINE), loop._tasks:
             loop._perform(self.worker.received(envelope(rx.Tasks([task(1, resume=resume)], 1)), 0), 0)
             yield loop
 
