@@ -80,7 +80,8 @@ extension Journal {
         guard turn < first, first > 1 else { return }
         throw JournalError(
             .missing,
-            "The turns before \(first.grouped) are not kept any more: the journal was trimmed behind a snapshot (`--retain`).")
+            "The turns before \(first.grouped) are not kept any more: the journal begins behind a snapshot (`--retain`, or a salvage)."
+        )
     }
 
     /// Checks that the turns up to this one are not needed. Every journal begins `trim` with it.

@@ -2,7 +2,9 @@
 public struct JournalError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kind of an error; more kinds may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Kind: String { case full, unavailable, denied, fenced, inputOutput, busy, damaged, missing, format, misuse }
+        private enum Kind: String {
+            case full, unavailable, denied, fenced, inputOutput, busy, damaged, lost, missing, format, misuse
+        }
         private let kind: Kind
 
         /// No space is left. Nothing has changed, and the same call may be tried again when there is space.
@@ -22,6 +24,8 @@ public struct JournalError: Error, Equatable, Sendable, CustomStringConvertible 
         public static let busy = Code(kind: .busy)
         /// What was read is not what was written. The message names the batch or the snapshot.
         public static let damaged = Code(kind: .damaged)
+        /// There was a journal, and nothing of it can be read: it is gone, empty, or no database. The message says what to do.
+        public static let lost = Code(kind: .lost)
         /// What was asked for is not there and need not be.
         public static let missing = Code(kind: .missing)
         /// The journal was written in a format that this build does not know.
@@ -53,5 +57,5 @@ public struct JournalError: Error, Equatable, Sendable, CustomStringConvertible 
     package var isAway: Bool { code == .unavailable || code == .denied }
 
     /// Whether no later write may be tried: a second attempt could succeed on top of a loss.
-    package var forbidsWriting: Bool { code == .inputOutput || code == .damaged || code == .fenced }
+    package var forbidsWriting: Bool { code == .inputOutput || code == .damaged || code == .lost || code == .fenced }
 }

@@ -228,7 +228,7 @@ extension JournalError {
         case .SQLITE_FULL: (.full, "no space is left")
         case .SQLITE_BUSY, .SQLITE_LOCKED: (.busy, "another process uses it")
         case .SQLITE_CORRUPT: (.damaged, "the file is damaged")
-        case .SQLITE_NOTADB: (.damaged, "it is not a database")
+        case .SQLITE_NOTADB: (.lost, "it is not a database: put a backup back, or begin anew with --fresh")
         case .SQLITE_CONSTRAINT: (.damaged, "the file holds what was never written by this journal")
         case .SQLITE_TOOBIG: (.misuse, "the value is larger than a journal can hold")
         default: (.inputOutput, "input or output failed")

@@ -120,7 +120,7 @@ struct JournalOpening {
         if let remains {
             return .refuse(
                 JournalError(
-                    .damaged,
+                    .lost,
                     "\(path) is \(exists ? "empty" : "gone"), but \(remains): put back what is lost, or begin anew with --fresh."))
         }
         if access == .readWrite { return .begin(identity: randomIdentity()) }

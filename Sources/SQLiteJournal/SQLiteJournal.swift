@@ -71,8 +71,8 @@ public final class SQLiteJournal: Journal, Sendable {
     ///
     /// A folder has one journal open at a time, and none while it is archived. When it throws, no file has changed but for its mode.
     ///
-    /// - Throws: ``JournalError/Code/damaged`` when there was a journal and it is gone, has lost its end, or is not the one of
-    ///   this folder; ``JournalError/Code/format`` for a file of another format; ``JournalError/Code/missing`` when a journal
+    /// - Throws: ``JournalError/Code/lost`` when there was a journal and it is gone or no database; ``JournalError/Code/damaged`` when it
+    ///   has lost its end, or is not the one of this folder; ``JournalError/Code/format`` for a file of another format; ``JournalError/Code/missing`` when a journal
     ///   that is only to be read was never begun; ``JournalError/Code/full``, ``JournalError/Code/inputOutput``.
     public init(in folder: DataFolder, access: Access = .readWrite) throws(JournalError) {
         let opening = try JournalOpening(folder, access)

@@ -171,9 +171,22 @@ import Testing
             try FileManager.default.removeItem(atPath: store.data + "/" + name)
         }
         try await requireRefusal(
-            of: store, "marker says that turn \(last) was on disk: put back what is lost, or begin anew with --fresh")
+            of: store, "marker says that turn \(last) was on disk: put back what is lost, or begin anew with --fresh.\n")
         let fresh = try await CounterStore(workers: 0, in: store.scratch, arguments: ["--fresh"])
         try await fresh.stop()
+    }
+
+    @Test func `Of a journal that is no database nothing can be verified or salvaged, and both say so`() async throws {
+        let (store, _) = try await JournalCommandTests.stopped()
+        try Data(repeating: 65, count: 10_000).write(to: URL(filePath: store.data + "/journal.sqlite"))
+        for command in ["verify", "salvage"] {
+            let child = try await store.run("journal", command)
+            #expect(child.end == .exited(65), "\(child.errors)")
+            #expect(
+                child.errors.hasSuffix(
+                    "it is not a database: put a backup back, or begin anew with --fresh. (file is not a database)\n"),
+                "\(child.errors)")
+        }
     }
 
     @Test func `An older head does not hide a lost log`() async throws {

@@ -60,7 +60,7 @@ import Testing
                 }
                 return true
             } catch let error as JournalError {
-                #expect([.damaged, .format].contains(error.code), "\(what): \(error)")
+                #expect([.damaged, .lost, .format].contains(error.code), "\(what): \(error)")
                 #expect(error.message.contains(damaged.data), "\(what): \(error)")
                 // An examination reads it too, and what it hands over is true.
                 try examine(damaged, what)
@@ -76,7 +76,7 @@ import Testing
                 #expect(found == Array(batches.prefix(found.count)), "\(what)")
                 #expect(problem != nil || !journal.findings.isEmpty, "\(what): the examination finds nothing")
             } catch let error as JournalError {
-                #expect([.damaged, .format].contains(error.code), "\(what): \(error)")
+                #expect([.damaged, .lost, .format].contains(error.code), "\(what): \(error)")
             }
         }
     }
@@ -216,7 +216,7 @@ extension DamageScriptTests {
             let journal = try SQLiteJournal(in: folder, access: .examination)
             _ = try journal.examine { found.append($0) }
         } catch let error as JournalError {
-            #expect([.damaged, .format, .missing].contains(error.code), "\(what): \(error)")
+            #expect([.damaged, .lost, .format, .missing].contains(error.code), "\(what): \(error)")
         }
         #expect(found.count >= sound, "\(what): \(found.count) batches, and there are \(sound)")
         // Of another folder it may be the journal of that.

@@ -121,15 +121,15 @@ import Testing
         let scratch = try Scratch()
         try DataFolder(at: scratch.data).close()
         try Data(repeating: 65, count: 10_000).write(to: URL(filePath: scratch.database))
-        expect(.damaged, "it is not a database") { _ = try scratch.journal() }
+        expect(.lost, "it is not a database: put a backup back") { _ = try scratch.journal() }
     }
 
     @Test func `A journal that is gone is not replaced by an empty one`() throws {
         let scratch = try Scratch()
         try scratch.fill()
         try FileManager.default.removeItem(atPath: scratch.database)
-        expect(.damaged, "journal.sqlite is gone") { _ = try scratch.journal() }
-        expect(.damaged, "journal.sqlite is gone") { _ = try scratch.journal(access: .readOnly) }
+        expect(.lost, "journal.sqlite is gone") { _ = try scratch.journal() }
+        expect(.lost, "journal.sqlite is gone") { _ = try scratch.journal(access: .readOnly) }
         #expect(!FileManager.default.fileExists(atPath: scratch.database))
     }
 
@@ -139,7 +139,7 @@ import Testing
         try scratch.fill()
         try Data().write(to: URL(filePath: scratch.database))
         for _ in 1...2 {
-            expect(.damaged, "journal.sqlite is empty, but journal.id says") { _ = try scratch.journal(access: access) }
+            expect(.lost, "journal.sqlite is empty, but journal.id says") { _ = try scratch.journal(access: access) }
         }
     }
 

@@ -145,7 +145,7 @@ import Testing
         let scratch = try Scratch()
         try scratch.fill()
         try FileManager.default.moveItem(atPath: scratch.database, toPath: scratch.path + "/moved")
-        expect(.damaged, "is gone") { _ = try scratch.journal() }
+        expect(.lost, "is gone") { _ = try scratch.journal() }
         let folder = try DataFolder(at: scratch.data)
         try folder.archive()
         #expect(try SQLiteJournal(in: folder).last == 0)

@@ -188,7 +188,7 @@ import Testing
             }
             let before = try copy.contents()
             for access in [SQLiteJournal.Access.readWrite, .readOnly] {
-                expect(.damaged, text) { _ = try copy.journal(access: access) }
+                expect(.lost, text) { _ = try copy.journal(access: access) }
             }
             #expect(try copy.contents().filter { $0.key != "lock" } == before.filter { $0.key != "lock" })
             let folder = try DataFolder(at: copy.data)

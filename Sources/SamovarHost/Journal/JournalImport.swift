@@ -76,7 +76,7 @@ public struct JournalImport: Sendable {
             other = try target.examined()
         } catch {
             // What cannot be read goes to the archive.
-            guard error.code == .missing || error.code == .damaged else { throw error }
+            guard [.missing, .damaged, .lost].contains(error.code) else { throw error }
             return nil
         }
         let isOpen = try other.identity == journal.identity && other.fact(OpenedJournal.Fact.moved) == nil

@@ -236,7 +236,8 @@ struct OpenedJournal: Sendable {
         guard journal.first > 1, turn < journal.first - 1 else { return }
         throw StoreError(
             .configuration,
-            "turn \(turn) is not kept any more: the journal in \(name) was trimmed up to turn \(journal.first - 1) (`--retain`)")
+            "turn \(turn) is not kept any more: the journal in \(name) was trimmed up to turn \(journal.first - 1), by `--retain` or by a salvage"
+        )
     }
 
     /// Restores a snapshot. Without one that cannot be migrated, turns of the older version would be computed again, which orders what
@@ -284,7 +285,7 @@ struct OpenedJournal: Sendable {
         case is MissingBeginning:
             StoreError(
                 .damaged,
-                "none of the snapshots in \(name) can be used, and the turns before \(journal.first) are not kept any more (`--retain`)"
+                "none of the snapshots in \(name) can be used, and the turns before \(journal.first) are not kept any more, by `--retain` or by a salvage"
             )
         case let error as TrapError: StoreError(.program, "the journal in \(name) cannot be replayed: \(error)")
         case let error as JournalError where error.code == .missing && journal is any SharedJournal:

@@ -68,7 +68,7 @@ extension StoreError {
             switch error.code {
             case .busy: .busy
             case .fenced: .again
-            case .damaged: .damaged
+            case .damaged, .lost: .damaged
             case .format, .missing, .denied: .configuration
             default: .inputOutput
             }
