@@ -78,7 +78,7 @@ public struct NewCommand: ParsableCommand {
                     .usage, "\(escapeForTerminal(folder)) is no checkout of Samovar: it has no Package.swift of that name")
             }
             return .path(ScaffoldWriting.path(from: package.path, to: folder))
-        case (nil, let url?, let from?): return .repository(url: url, from: from)
+        case (nil, let url?, let from?): return .repository(try ScaffoldRepository(url: url, from: from))
         case (nil, nil, nil):
             guard let folder = ScaffoldWriting.checkout(of: try ownExecutable()) else {
                 throw CommandFailure(

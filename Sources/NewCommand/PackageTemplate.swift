@@ -38,8 +38,8 @@ struct PackageTemplate {
         // swift-tools-version: 6.2
         import PackageDescription
 
-        let samovar: Target.Dependency = .product(name: "Samovar", package: "samovar")
-        let testing: Target.Dependency = .product(name: "SamovarTesting", package: "samovar")
+        let samovar: Target.Dependency = .product(name: "Samovar", package: \(swiftLiteral(package)))
+        let testing: Target.Dependency = .product(name: "SamovarTesting", package: \(swiftLiteral(package)))
 
         let package = Package(
             name: "\(name.package)",
@@ -59,8 +59,13 @@ struct PackageTemplate {
         switch source {
         case .copy: ".package(name: \"samovar\", path: \(swiftLiteral(SamovarSource.folder)))"
         case .path(let path): ".package(name: \"samovar\", path: \(swiftLiteral(path)))"
-        case .repository(let url, let version): ".package(url: \(swiftLiteral(url)), from: \(swiftLiteral(version)))"
+        case .repository(let from): ".package(url: \(swiftLiteral(from.url)), from: \(swiftLiteral(from.version)))"
         }
+    }
+
+    /// What the manifest calls Samovar.
+    private var package: String {
+        if case .repository(let repository) = source { repository.package } else { "samovar" }
     }
 
     private var settings: String {

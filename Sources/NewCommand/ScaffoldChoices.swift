@@ -1,3 +1,5 @@
+import SamovarText
+
 /// What the written program shall have, as the flags of `new` say it. Any of them goes with any other.
 struct ScaffoldChoices: Equatable, Hashable, Sendable {
     var split = false
@@ -12,12 +14,39 @@ enum SamovarSource: Equatable, Sendable {
     /// A copy inside the package of the sources in a checkout: builds wherever the package is.
     case copy(of: String)
     case path(String)
-    case repository(url: String, from: String)
+    case repository(ScaffoldRepository)
 
     /// Where in the package a copy is.
     static let folder = "Vendor/samovar"
     /// What a copy is made of.
     static let parts = ["Package.swift", "LICENSE", "Sources"]
+}
+
+/// A repository of Samovar, and the least version of it.
+struct ScaffoldRepository: Equatable, Sendable {
+    let url: String
+    let version: String
+
+    /// What SwiftPM calls a package: the end of its address, without `.git`.
+    var package: String {
+        let end = url.split(whereSeparator: { "/:".contains($0) }).last.map(String.init) ?? ""
+        return (end.hasSuffix(".git") ? String(end.dropLast(4)) : end).lowercased()
+    }
+
+    /// - Throws: for what the manifest of a package would not take.
+    init(url: String, from version: String) throws(CommandFailure) {
+        (self.url, self.version) = (url, version)
+        guard !package.isEmpty else {
+            throw CommandFailure(.usage, "--url \"\(shortened(url, to: 80))\" is no address of a repository")
+        }
+        let numbers = version.prefix { !"-+".contains($0) }.split(separator: ".", omittingEmptySubsequences: false)
+        let isNumber = { (text: Substring) in
+            !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        }
+        guard numbers.count == 3, numbers.allSatisfy(isNumber) else {
+            throw CommandFailure(.usage, "--from \"\(shortened(version, to: 80))\" is no version: three numbers are, as in 1.2.0")
+        }
+    }
 }
 
 /// A file that is to be written, by its path inside the package.

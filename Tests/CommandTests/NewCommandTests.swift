@@ -73,6 +73,11 @@ import Testing
     @Test(arguments: [
         (["--path", "/"], "error: / is no checkout of Samovar: it has no Package.swift of that name\n"),
         (["--url", "x"], "error: use --path DIR alone, or --url URL and --from VERSION together\n"),
+        (
+            ["--url", "https://example.org/samovar", "--from", "v1"],
+            "error: --from \"v1\" is no version: three numbers are, as in 1.2.0\n"
+        ),
+        (["--url", "/", "--from", "1.0.0"], "error: --url \"/\" is no address of a repository\n"),
         (["--path", ".", "--from", "1.0.0"], "error: use --path DIR alone, or --url URL and --from VERSION together\n"),
     ])
     func `Where Samovar comes from is said in one way`(flags: [String], error: String) async throws {

@@ -49,7 +49,7 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
 
     @Test func `A container can be built only of a package that has or fetches all that it needs`() throws {
         #expect(try files(ScaffoldChoices(), .path("../samovar"))["Dockerfile"] == nil)
-        let url = SamovarSource.repository(url: "https://example.org/samovar", from: "1.2.0")
+        let url = SamovarSource.repository(try ScaffoldRepository(url: "https://example.org/samovar", from: "1.2.0"))
         let dockerfile = try #require(try files(ScaffoldChoices(), url)["Dockerfile"])
         #expect(dockerfile.contains("ENTRYPOINT [\"tea-timer\"]\n"))
         // A user of the package's name may be there, as "backup" and "news" are, or a group, as "video" is.
@@ -69,9 +69,21 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
         #expect(copy.contains(#".package(name: "samovar", path: "Vendor/samovar")"#) && !copy.contains("/here"))
         let path = try #require(try files(ScaffoldChoices(), .path("/a \"b\"\\c"))["Package.swift"])
         #expect(path.contains(#".package(name: "samovar", path: "/a \"b\"\\c")"#))
-        let url = try #require(
-            try files(ScaffoldChoices(), .repository(url: "https://example.org/samovar", from: "1.2.0"))["Package.swift"])
+        let repository = try ScaffoldRepository(url: "https://example.org/samovar", from: "1.2.0")
+        let url = try #require(try files(ScaffoldChoices(), .repository(repository))["Package.swift"])
         #expect(url.contains(#".package(url: "https://example.org/samovar", from: "1.2.0")"#))
+    }
+
+    @Test(arguments: [
+        ("https://example.org/samovar", "samovar"), ("https://example.org/tea/Kettle.git", "kettle"),
+        ("git@example.org:samovar", "samovar"),
+        ("https://example.org/fork/", "fork"),
+    ])
+    func `Products are those of the package that SwiftPM makes of the address`(url: String, package: String) throws {
+        let repository = try ScaffoldRepository(url: url, from: "1.2.0-beta.1")
+        let manifest = try #require(try files(ScaffoldChoices(), .repository(repository))["Package.swift"])
+        #expect(manifest.contains(#".product(name: "Samovar", package: "\#(package)")"#), "\(manifest)")
+        #expect(manifest.contains(#".product(name: "SamovarTesting", package: "\#(package)")"#), "\(manifest)")
     }
 
     @Test func `A package inside the sources that it would copy is refused and nothing is written`() {
