@@ -41,10 +41,12 @@ extension AdminClient {
     /// Has a running store copy its journal. The same question again, with the same id, is answered with how far it is.
     package func export(to folder: String) async throws -> MessagePackValue {
         let arguments: MessagePackValue = ["id": .string(UUID().uuidString), "folder": .string(folder)]
-        while true {
-            let answer = try await ask("export", arguments)
-            if answer["done"] == .bool(true) { return answer }
+        var answer = try await ask("export", arguments)
+        while answer["done"] != .bool(true) {
             try await Task.sleep(for: .milliseconds(100))
+            // A store that dies meanwhile is started again.
+            answer = try await ask("export", arguments, patience: .seconds(30))
         }
+        return answer
     }
 }
