@@ -68,7 +68,8 @@ package struct PeerOptions: ParsableArguments {
 extension ProcessSettings {
     func dataFolder<Types: ProgramTypes>(for types: Types.Type) throws(CommandFailure) -> String {
         guard let folder = data ?? Types.defaultDataFolder else {
-            throw CommandFailure(.configuration, "which store? name its data folder with --data or its sockets with --endpoint")
+            let others = endpoint == nil ? " or its sockets with --endpoint" : ", which this command reads itself"
+            throw CommandFailure(.configuration, "which store? name its data folder with --data\(others)")
         }
         return folder
     }

@@ -86,6 +86,6 @@ package final class KeyGate: Sendable {
     }
 
     private static func more(_ refusal: Authenticator.Refusal) -> String {
-        refusal.unreported == 0 ? "" : " (and \(refusal.unreported) times before)"
+        refusal.unreported == 0 ? "" : " (and \(refusal.unreported) more from this address before)"
     }
 }

@@ -119,7 +119,9 @@ extension ValuePath {
             if case .key(let name) = step, let near = nearest(to: name, among: names) {
                 return "did you mean \(path.appending(.key(near)))?"
             }
-            let shown = names.prefix(20).map { shortened($0, to: 60) }.joined(separator: ", ")
+            let shown = names.prefix(20).map {
+                shortened(JSONTranscoder.isWord($0) ? $0 : JSONTranscoder.text(of: .string($0)), to: 60)
+            }.joined(separator: ", ")
             return "\(path) has \(shown)\(count > 20 ? ", …" : "")"
         case .array:
             let count = try reader.readArrayHeader()

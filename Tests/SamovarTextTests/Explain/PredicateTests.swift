@@ -121,7 +121,7 @@ import Testing
         #expect(try words("state.n") == nil)
         #expect(try words("state.nam") == "there is no state.nam: did you mean state.name?")
         #expect(try words("state.list[9].x") == "there is no state.list[9]: state.list has 3 elements, from 0")
-        #expect(try words("state.map.zzzzz") == "there is no state.map.zzzzz: state.map has odd key, empty")
+        #expect(try words("state.map.zzzzz") == "there is no state.map.zzzzz: state.map has \"odd key\", empty")
         #expect(try words("state.map.empty.x") == "there is no state.map.empty.x: state.map.empty is empty")
         #expect(try words("state.n.x") == "there is no state.n.x: state.n is 3")
     }
