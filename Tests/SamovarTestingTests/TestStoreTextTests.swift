@@ -74,6 +74,16 @@ import Testing
         store.expectOutputs([.called("a"), .called("b")])
     }
 
+    @Test func `A store that was given no gates says so where a gate is expected`() throws {
+        let store = try store()
+        store.expectRejection(of: .call("a"), "names: no bad names")
+        #expect(
+            reports.takeAll() == [
+                "expectRejection(of: .call(\"a\")): expected “names: no bad names”, was applied; this test store has no gates, see `gates:`"
+            ])
+        store.expectOutputs([.called("a")])
+    }
+
     @Test func `Effects, outputs, views and subscriptions that are others`() throws {
         let store = try store()
         store.send(.probe("a"))

@@ -26,7 +26,7 @@ final class TestBench<P: Program> {
     private(set) var held: [EffectID: JobTask] = [:]
 
     private let settings: StoreSettings
-    private let gates: [InputGate<P>]
+    let gates: [InputGate<P>]
     private let observers: [TurnObserver<P>]
     /// What survives the end of the store process.
     private var journal: [Batch] = []

@@ -214,7 +214,8 @@ public final class TestStore<P: Program> {
         run(call, { _ in }, at: location) {
             guard let verdict = outcome(of: input, call, at: location) else { return }
             guard case .rejected(let text) = verdict else {
-                return report("\(call): expected “\(expected)”, \(words(for: verdict))", at: location)
+                let hint = bench.gates.isEmpty ? "; this test store has no gates, see `gates:`" : ""
+                return report("\(call): expected “\(expected)”, \(words(for: verdict))\(hint)", at: location)
             }
             if text != expected { report("\(call): expected “\(expected)”, is “\(text)”", at: location) }
         }
