@@ -15,7 +15,7 @@ public struct PostgreSQLRows: ~Copyable {
     /// How many rows there are.
     public var count: Int { Int(PQntuples(result)) }
 
-    /// How many rows an `INSERT`, `UPDATE` or `DELETE` has touched.
+    /// How many rows an `INSERT`, `UPDATE` or `DELETE` has touched, or a `SELECT` has given.
     public var changed: Int { Int(String(cString: PQcmdTuples(result))) ?? 0 }
 
     /// A `bigint` or `int`.

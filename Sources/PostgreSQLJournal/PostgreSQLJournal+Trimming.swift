@@ -14,53 +14,58 @@ extension PostgreSQLJournal {
             state.withLock { $0.verifiedSnapshot = max($0.verifiedSnapshot, turn) }
         }
         return try writing { state throws(JournalError) in
-            let (fence, parameters) = (state.fence, state.row.key)
+            let key = state.row.key
             let what = "The batches up to turn \(turn.grouped) cannot be removed."
-            let step = try state.server.transaction(what) { connection throws(PostgreSQLError) in
-                try Self.trimStep(&connection, place, through: turn, fence, parameters)
+            let step = try state.server.ask(what) { connection throws(PostgreSQLError) in
+                try Self.step(&connection, place, through: turn, key)
             }
-            switch step {
-            case .fenced: throw try state.fenced()
-            case .trimmed(let anchor, let hasMore):
-                state.anchor = anchor
-                return hasMore
+            guard let step else { throw try state.fenced() }
+            if let newest = step.newest {
+                // One statement, as an append is: a store that stands still within a transaction would hold the row, and nobody could take
+                // the journal over.
+                let sql = """
+                    WITH fence AS (
+                        UPDATE \(place.table("partitions")) SET trimmed = $4, trimmed_digest = $5
+                        WHERE id = $1 AND epoch = $2 AND nonce = $3 RETURNING id),
+                    gone AS (DELETE FROM \(place.table("batches")) USING fence WHERE partition = fence.id AND first <= $6)
+                    SELECT id FROM fence
+                    """
+                let parameters = key + [.integer(step.anchor.last), .bytes(step.anchor.digest), .integer(newest)]
+                try state.requireDone(try state.server.change(what, sql, parameters))
             }
+            state.anchor = step.anchor
+            return step.hasMore
         }
     }
 
-    private enum TrimStep {
-        case fenced
-        /// As it is now, whoever has trimmed it.
-        case trimmed(through: BatchChain, hasMore: Bool)
+    private struct TrimStep {
+        /// Where the journal begins behind it; as it does now, whoever has trimmed it, if nothing is left to remove.
+        let anchor: BatchChain
+        /// The first turn of the newest batch that is removed.
+        var newest: Int?
+        var hasMore = false
     }
 
-    private static func trimStep(
-        _ connection: inout PostgreSQLConnection, _ place: PostgreSQLPlace, through turn: Int, _ fence: String,
-        _ parameters: [PostgreSQLValue]
-    ) throws(PostgreSQLError) -> TrimStep {
-        let row = try connection.run(fence, parameters)
-        guard row.count == 1 else { return .fenced }
-        let batches = place.table("batches")
-        let partition = PostgreSQLValue.integer(JournalSchema.partition)
+    /// What comes next; nil for a store that does not have the journal any more.
+    private static func step(
+        _ connection: inout PostgreSQLConnection, _ place: PostgreSQLPlace, through turn: Int, _ key: [PostgreSQLValue]
+    ) throws(PostgreSQLError) -> TrimStep? {
+        let row = try connection.run(
+            "SELECT trimmed, trimmed_digest FROM \(place.table("partitions")) WHERE id = $1 AND epoch = $2 AND nonce = $3", key)
+        guard row.count == 1 else { return nil }
         let rows = try connection.run(
             """
-            SELECT first, last, digest, octet_length(data) FROM \(batches) WHERE partition = $1 AND first <= $2 AND last <= $2
+            SELECT first, last, digest, octet_length(data) FROM \(place.table("batches")) WHERE partition = $1 AND first <= $2 AND last <= $2
             ORDER BY first LIMIT $3
-            """, [partition, .integer(turn), .integer(trimBatches)])
+            """, [.integer(JournalSchema.partition), .integer(turn), .integer(trimBatches)])
         var (size, count) = (0, 0)
         while size < trimSize, count < rows.count {
             size += try rows.integer(count, 3)
             count += 1
         }
-        guard count > 0 else {
-            return .trimmed(through: BatchChain(last: try row.integer(0, 1), digest: try row.bytes(0, 2)), hasMore: false)
-        }
-        let anchor = BatchChain(last: try rows.integer(count - 1, 1), digest: try rows.bytes(count - 1, 2))
-        _ = try connection.run(
-            "DELETE FROM \(batches) WHERE partition = $1 AND first <= $2", [partition, .integer(try rows.integer(count - 1, 0))])
-        _ = try connection.run(
-            "UPDATE \(place.table("partitions")) SET trimmed = $2, trimmed_digest = $3 WHERE id = $1",
-            [partition, .integer(anchor.last), .bytes(anchor.digest)])
-        return .trimmed(through: anchor, hasMore: count < rows.count || count == trimBatches)
+        guard count > 0 else { return TrimStep(anchor: BatchChain(last: try row.integer(0, 0), digest: try row.bytes(0, 1))) }
+        return TrimStep(
+            anchor: BatchChain(last: try rows.integer(count - 1, 1), digest: try rows.bytes(count - 1, 2)),
+            newest: try rows.integer(count - 1, 0), hasMore: count < rows.count || count == trimBatches)
     }
 }

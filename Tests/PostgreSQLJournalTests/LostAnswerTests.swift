@@ -184,6 +184,40 @@ struct LostAnswerTests {
         try journal.append(batch(5))
     }
 
+    /// A store that stood still between two statements of one transaction would hold up whoever takes the journal over.
+    @Test func `A store that trims holds nothing between two statements`() async throws {
+        let server = try await TestServer()
+        let journal = try server.journal()
+        // Each is a step of its own.
+        for turn in 1...60 { try journal.append(Batch(first: turn, last: turn, bytes: [UInt8](repeating: 7, count: 1 << 20))) }
+        try journal.save(Snapshot(turn: 60, bytes: [1]))
+        let isOver = Atomic(false)
+        let hasEnded = Atomic(false)
+        let looks = Atomic(0)
+        let found = Atomic(0)
+        let observer = Thread {
+            defer { hasEnded.store(true, ordering: .relaxed) }
+            do {
+                var connection = try server.connect()
+                while !isOver.load(ordering: .relaxed) {
+                    let sql = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'"
+                    found.add(try connection.run(sql, []).integer(0, 0), ordering: .relaxed)
+                    looks.add(1, ordering: .relaxed)
+                }
+            } catch {
+                Issue.record(error)
+            }
+        }
+        observer.start()
+        defer { isOver.store(true, ordering: .relaxed) }
+        try await eventually("somebody looks") { looks.load(ordering: .relaxed) > 0 }
+        while try journal.trim(through: 59) {}
+        isOver.store(true, ordering: .relaxed)
+        try await eventually("nobody looks any more") { hasEnded.load(ordering: .relaxed) }
+        #expect(found.load(ordering: .relaxed) == 0, "in \(looks.load(ordering: .relaxed)) looks")
+        #expect(journal.first == 60 && journal.last == 60)
+    }
+
     @Test func `A commit that no replica has confirmed is none, until a later one is confirmed`() async throws {
         let server = try await TestServer()
         let journal = try server.journal(patience: .seconds(5))

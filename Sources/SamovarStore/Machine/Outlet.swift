@@ -118,7 +118,6 @@ struct Outlet {
     }
 
     mutating func takeViewBytes() -> [Route: Int] {
-        guard !viewBytes.isEmpty else { return [:] }
         defer { viewBytes.removeAll() }
         return viewBytes
     }

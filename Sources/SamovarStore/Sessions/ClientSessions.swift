@@ -226,7 +226,7 @@ struct ClientSessions {
     mutating func remove(_ id: SessionID) {
         if let session = sessions.removeValue(forKey: id) {
             inbox.remove(session)
-            if let owner = session.owner { owned[owner, default: 1] -= 1 }
+            if let owner = session.owner { owned[owner]? -= 1 }
         }
         connections.forget(id)
     }

@@ -73,6 +73,13 @@ import Testing
         #expect(plan.places == 1)
     }
 
+    @Test func `A name that cannot be looked up is tried with no other key`() {
+        var plan = ConnectionPlan([.name("store"), .address("b")])
+        #expect(plan.next(keys: 2) == .resolve("store"))
+        #expect(plan.resolved([]) == nil)
+        #expect(plan.next(keys: 2) == open("b", endpoint: 1))
+    }
+
     // MARK: Names
 
     @Test func `A name is looked up at each attempt, and its addresses are tried in the order of the answer`() {

@@ -100,6 +100,19 @@ import Testing
         #expect(hall.assign() == 1 && hall.jobs(of: 1) == [suspect])
     }
 
+    @Test func `What a source has of another queue keeps no worker from being kept free`() {
+        var hall = DispatchHall()
+        hall.join(1, slots: 3, [.default, "mail"], limits: [.default: 1, "mail": 1])
+        hall.order(RunOptions(queue: "mail"), isOfSource: true)
+        let usual = hall.order()
+        #expect(hall.assign() == 2)
+        hall.order(deaths: 9)
+        hall.end(usual)
+        hall.order(RunOptions(queue: "mail"))
+        let suspect = hall.order(deaths: 9)
+        #expect(hall.assign() == 1 && !hall.isRunning(suspect))
+    }
+
     @Test func `A worker without jobs and credit is not kept free for a suspect, since its handlers overstay`() {
         var hall = DispatchHall()
         hall.join(1, credit: 0)
@@ -141,7 +154,9 @@ import Testing
         }
         #expect(hall.dispatcher.trustsNewcomers)
         #expect([false, true, false, true].map { lose(isIsolated: $0) } == [0, 1, 1, 2])
-        #expect(hall.dispatcher.lose(effect, isIsolated: true) == 2, "its worker had come back and fell silent again")
+        for isIsolated in [true, false] {
+            #expect(hall.dispatcher.lose(effect, isIsolated: isIsolated) == 2, "its worker had come back and fell silent again")
+        }
         hall.dispatcher.forgetClosed(exceptOf: hall.ledger)
         #expect(!hall.dispatcher.trustsNewcomers && lose(isIsolated: true) == 3)
         hall.ledger.close(effect)

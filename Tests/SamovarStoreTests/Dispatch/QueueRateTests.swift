@@ -200,6 +200,20 @@ import Testing
         #expect(hall.assign(at: at(1)) == 1 && hall.isRunning(suspect))
     }
 
+    @Test func `A token is kept for a suspect, too, while no worker that could take it can be emptied`() {
+        var hall = DispatchHall()
+        let needs = RunOptions(queue: "mail", needs: ["gpu"])
+        hall.join(1, slots: 4, ["mail"])
+        hall.join(2, ["mail"], can: ["gpu"])
+        hall.order(needs, isOfSource: true)
+        #expect(hall.assign() == 1)
+        hall.rule("mail", Self.rate(1, per: .seconds(60), burst: 2))
+        hall.order(needs, deaths: 9)
+        hall.order(RunOptions(queue: "mail"))
+        hall.order(RunOptions(queue: "mail"))
+        #expect(hall.assign() == 1)
+    }
+
     @Test(arguments: [1, 2, 3, .max] as [UInt64])
     func `In no window more is handed out than a rate allows, whoever comes and goes`(_ seed: UInt64) {
         let seed = seed == .max ? UInt64.random(in: 1_000..<1 << 40) : seed

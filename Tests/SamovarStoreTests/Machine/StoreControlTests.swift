@@ -306,6 +306,8 @@ import Testing
         }
         #expect(waits([:]) == [.nil, "label", "pause"])
         #expect(waits(["olderThan": 30_000]) == [.nil, "label"])
+        #expect(waits(["olderThan": 0]) == [.nil, "label", "pause"])
+        #expect(rig.ask("effects", ["olderThan": -1])?.refusal == "olderThan is a number of milliseconds")
         #expect(rig.ask("effects", ["olderThan": "long"])?.refusal == "olderThan is a number of milliseconds")
     }
 

@@ -333,6 +333,14 @@ import Testing
         #expect(rig.exchange(inputs([.add(1)]), from: remoteClient(1), by: by(1)).isEmpty)
     }
 
+    @Test func `What the socket finds to be no frame is noise of its key`() throws {
+        let rig = try Rig.with(key(1, "odd", .client))
+        _ = rig.greetClient(1, by: by(1))
+        for _ in 0..<11 { rig.machine.receivedNoise("more than two frames", from: remoteClient(1), by: by(1), now: rig.now) }
+        #expect(rig.exchange(inputs([.add(1)]), from: remoteClient(1), by: by(1)).isEmpty)
+        #expect(rig.takeNotes().count { $0.hasPrefix("the key odd sends what is refused") } == 1)
+    }
+
     @Test func `Who asks for turns that are not there makes no noise: it may know them from a journal that was lost`() throws {
         let rig = try Rig.with(key(1, "late", .client))
         _ = rig.greetClient(1, by: by(1))

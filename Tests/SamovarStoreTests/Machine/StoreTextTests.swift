@@ -130,4 +130,15 @@ import Testing
         #expect(open.count == 4)
         #expect(reply.value["openCount"] == .int(6))
     }
+
+    @Test func `An effect is told without its payload only if that does not fit a reply`() throws {
+        var settings = StoreSettings()
+        settings.adminReplyBytes = 4_000
+        let rig = try Rig(settings)
+        rig.connectClient()
+        rig.deliver(inputs([.order([job("short"), job(String(Self.long.prefix(9_000)))])]), from: client(1))
+        rig.round()
+        let told = try ["2/0", "2/1"].map { name in try #require(rig.ask("attempts", ["effect": .string(name)])?.value["open"]) }
+        #expect(told.map { $0["payload"] == nil } == [false, true])
+    }
 }

@@ -30,6 +30,17 @@ import Testing
         return samples
     }
 
+    @Test func `Inputs are counted by their verdict`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.exchange(inputs([.add(1), .forbidden]), from: client(1))
+        rig.exchange(.send([Submission(sequence: 3, input: [0xc1])], confirmed: 2), from: client(1))
+        let metrics = try metrics(rig)
+        for verdict in ["applied", "refused", "rejected"] {
+            #expect(metrics["samovar_inputs_total{verdict=\(verdict)}"] == .int(1))
+        }
+    }
+
     @Test func `Attempts, effects and turns are counted by what became of them, and measured`() throws {
         let rig = try StoreWorkerTests.rig(slots: 1, credit: 9)
         rig.order(job("a", attempts: 3))
