@@ -42,6 +42,25 @@ import Testing
         }
     }
 
+    @Test func `A file that cannot be written anew goes on as it is, and is written anew later`() throws {
+        let scratch = try Scratch()
+        let file = scratch.folder("orders")
+        let outbox = try OutboxFile(file)
+        func add(_ sequences: ClosedRange<Int>) throws -> Int {
+            for sequence in sequences {
+                let input = OutboxEntry.input(Submission(sequence: sequence, input: [UInt8](repeating: 7, count: 1 << 20)))
+                try outbox.add([input, .seen(sequence: sequence)])
+            }
+            return try #require(FileManager.default.attributesOfItem(atPath: file)[.size] as? Int)
+        }
+        // In the place of the draft, as there is no space for it on a full disk.
+        try FileManager.default.createDirectory(atPath: file + ".new", withIntermediateDirectories: false)
+        #expect(try add(1...5) > 5 << 20)
+        try FileManager.default.removeItem(atPath: file + ".new")
+        #expect(try add(6...10) < 5 << 20)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted() == ["orders", "orders.lock"])
+    }
+
     @Test func `Links that lead nowhere, or around, are an error that names the path as it was given`() throws {
         let scratch = try Scratch()
         for (link, target) in [("nowhere", "no/such/folder"), ("around", "again"), ("again", "around")] {

@@ -40,7 +40,7 @@ final class OutboxFile {
             throw error
         }
         // From here on there is an object, whose end closes the lock.
-        try compact()
+        try install(try writeDraft())
     }
 
     /// The path of a file that need not be there yet, without symbolic links. What cannot be resolved cannot be opened either, and that has
@@ -91,28 +91,45 @@ final class OutboxFile {
         try append(bytes, to: descriptor)
         guard writeThrough(descriptor, contentsOnly: true) == 0 else { throw failure("cannot be synced") }
         bytesSinceCompaction += bytes.count
-        if bytesSinceCompaction > Self.compactionBytes { try compact() }
+        guard bytesSinceCompaction > Self.compactionBytes else { return }
+        // What was added is on disk all the same. It is tried again when as much more is, and who cannot add says so.
+        guard let draft = try? writeDraft() else { return bytesSinceCompaction = 0 }
+        try install(draft)
     }
 
-    private func compact() throws {
-        let draft = file + ".new"
-        let new = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0o600)
-        guard new >= 0 else { throw failure("cannot be written") }
+    private var draft: String { file + ".new" }
+
+    /// Writes what is left to a file of its own. If it throws, nothing has changed.
+    private func writeDraft() throws -> (descriptor: CInt, bytes: Int) {
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure("cannot be written") }
         do {
             let bytes = outbox.entries.flatMap(\.bytes)
-            try append(bytes, to: new)
-            guard writeThrough(new) == 0, rename(draft, file) == 0 else { throw failure("cannot be written") }
+            try append(bytes, to: descriptor)
+            guard writeThrough(descriptor) == 0 else { throw failure("cannot be written") }
+            return (descriptor, bytes.count)
+        } catch {
+            close(descriptor)
+            unlink(draft)
+            throw error
+        }
+    }
+
+    /// Puts it in the place of the file. If it throws, either of them may be there.
+    private func install(_ new: (descriptor: CInt, bytes: Int)) throws {
+        do {
+            guard rename(draft, file) == 0 else { throw failure("cannot be written") }
             do throws(KeyFileError) { try PrivateFile.syncFolder(of: file) } catch {
                 throw OutboxError(text: "the outbox \(error)")
             }
-            // The more is left, the later it pays to write it again.
-            bytesSinceCompaction = -bytes.count
         } catch {
-            close(new)
+            close(new.descriptor)
             throw error
         }
+        // The more is left, the later it pays to write it again.
+        bytesSinceCompaction = -new.bytes
         if descriptor >= 0 { close(descriptor) }
-        descriptor = new
+        descriptor = new.descriptor
     }
 
     private func append(_ bytes: [UInt8], to descriptor: CInt) throws {
