@@ -67,6 +67,12 @@ func readLines(
     }
     while true {
         let count = part.withUnsafeMutableBytes { bytes in retrying { read(file, bytes.baseAddress, bytes.count) } }
+        if count < 0, errno == EAGAIN {
+            // Another process has made the file non-blocking, and there is nothing yet.
+            var wait = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
+            poll(&wait, 1, -1)
+            continue
+        }
         guard count >= 0 else { return errno }
         guard count > 0 else { break }
         var pieces = part[..<count].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

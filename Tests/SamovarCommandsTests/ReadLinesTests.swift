@@ -38,6 +38,26 @@ struct ReadLinesTests {
 }
 
 struct StandardStreamTests {
+    @Test func `A pipe that does not block is read to its end`() async throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        let (readEnd, writeEnd) = (ends[0], ends[1])
+        _ = fcntl(readEnd, F_SETFL, fcntl(readEnd, F_GETFL) | O_NONBLOCK)
+        let (heard, hears) = AsyncStream<String>.makeStream()
+        async let failure = onThread("test-read") {
+            defer { close(readEnd) }
+            return readLines(of: readEnd) { hears.yield(String(decoding: $0, as: UTF8.self)) }
+        }
+        // Each is written when the one before was heard, so that there is nothing to read in between.
+        var lines = heard.makeAsyncIterator()
+        for line in ["a", "b", "c"] {
+            #expect(writeAll(Array("\(line)\n".utf8), to: writeEnd) == nil)
+            #expect(await lines.next() == line)
+        }
+        close(writeEnd)
+        #expect(try await failure == nil)
+    }
+
     @Test func `A pipe that does not block is written to as it is read`() async throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
