@@ -216,7 +216,7 @@ enum FileSystem {
     static func replace(_ path: String, with parts: [[UInt8]], isSnapshot: Bool = false) throws(JournalError) {
         let draft = path + ".new"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw JournalError(errno: errno, "\(draft) cannot be created.") }
+        guard descriptor >= 0 else { throw JournalError(errno: errno, "\(draft) cannot be created.", isBegun: false) }
         defer { close(descriptor) }
         do throws(JournalError) {
             for part in parts {
@@ -293,8 +293,14 @@ enum FileSystem {
 }
 
 extension JournalError {
-    init(errno: CInt, _ message: String) {
-        let code: Code = errno == ENOSPC || errno == EDQUOT ? .full : .inputOutput
+    /// - Parameter isBegun: false if nothing was written yet; then what the process lacks for it is no failure of the disk.
+    init(errno: CInt, _ message: String, isBegun: Bool = true) {
+        let code: Code =
+            switch errno {
+            case ENOSPC, EDQUOT: .full
+            case EMFILE where !isBegun, ENFILE where !isBegun, ENOMEM where !isBegun: .unavailable
+            default: .inputOutput
+            }
         self.init(code, message, underlying: String(cString: strerror(errno)))
     }
 }

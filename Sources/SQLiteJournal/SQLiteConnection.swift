@@ -115,6 +115,11 @@ struct SQLiteConnection: Sendable {
         keepLog(false, db)
     }
 
+    /// The log stays as it is when the connection ends.
+    func keepLog() throws(JournalError) {
+        try perform("the log cannot be kept") { db in Self.keepLog(true, db) }
+    }
+
     private static func keepLog(_ isKept: Bool, _ db: Database) {
         _ = samovar_sqlite_keep_log_on_close(db.sqliteConnection, isKept ? 1 : 0)
     }

@@ -162,12 +162,15 @@ public final class SQLiteJournal: Journal, Sendable {
 
     /// Gives the file and the folder up. Moves what the write-ahead log still holds into the database.
     ///
-    /// After an error that forbids writing it throws that error and leaves the rest to the end of the process: closing
-    /// would write.
+    /// After an error that forbids writing it throws that error and leaves the files as they are.
     public func close() throws(JournalError) {
         try state.withLock { state throws(JournalError) in
             guard state.folder != nil else { return }
-            if let failure = state.failure { throw failure }
+            if let failure = state.failure {
+                // However the connection ends, it writes nothing.
+                try connection.keepLog()
+                throw failure
+            }
             // While there is no log, the witness has to name the end.
             try state.head?.synchronize()
             try connection.close()

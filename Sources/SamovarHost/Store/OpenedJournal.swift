@@ -80,9 +80,10 @@ struct OpenedJournal: Sendable {
         throw StoreError(moved: moved, from: location)
     }
 
-    /// Gives up a journal that was only read.
+    /// Gives up a journal that was only read, or whose store does not get to serve. Only so are the witnesses of its end on disk before its
+    /// log is taken away.
     func close() {
-        // Nothing was written, so that nothing can be lost.
+        // Nothing was written that anybody relies on, or it has failed already and that is told.
         try? journal.close()
     }
 

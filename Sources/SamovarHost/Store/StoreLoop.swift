@@ -74,6 +74,9 @@ final class StoreLoop: Sendable {
                 opened.close()
                 opened.letGo()
                 pause = outdated.pause
+            } catch {
+                opened.close()
+                throw error
             }
         }
     }
