@@ -38,8 +38,10 @@ public final class TrapMarker {
     private static let isMarked: UInt64 = 1
     private static let isMarkedAlone: UInt64 = 2
 
-    /// Suspects for which there is room, before the words of the `MaintenanceMark`.
-    static let capacity = (MaintenanceMark.place - suspects) / suspectWords
+    /// Words of the page that are the marker's own. Behind them are those with which a journal witnesses its end, and the `MaintenanceMark`.
+    package static let wordCount = byteCount / 8 - 6
+    /// Suspects for which there is room.
+    static let capacity = (wordCount - suspects) / suspectWords
 
     /// - Parameters:
     ///   - memory: `byteCount` bytes, aligned to 8, that outlive this marker; nil for a page that no other process will ever see.
@@ -49,7 +51,7 @@ public final class TrapMarker {
         let memory = memory ?? .allocate(byteCount: Self.byteCount, alignment: MemoryLayout<UInt64>.alignment)
         if isOwned { memory.initializeMemory(as: UInt8.self, repeating: 0, count: Self.byteCount) }
         self.memory = memory
-        words = memory.bindMemory(to: UInt64.self, capacity: MaintenanceMark.place)
+        words = memory.bindMemory(to: UInt64.self, capacity: Self.wordCount)
         (memory + Self.state * MemoryLayout<UInt64>.stride).bindMemory(to: Atomic<UInt64>.self, capacity: 1)
         self.pulse = pulse
     }

@@ -69,7 +69,7 @@ import Testing
         page.marker.write([suspect, Suspicion.Suspect(call: .view)])
         #expect((11..<28).map { page.word($0) } == [2, 2, 7, 8, 9, 1, 2, 1, 5, 5, 0, 0, 0, 0, 0, 0, 0])
         page.mark.begin(thread: 77)
-        #expect([510, 511].map { page.word($0) } == [77, 0] && TrapMarker.capacity == 62)
+        #expect([510, 511].map { page.word($0) } == [77, 0] && TrapMarker.capacity == 61)
     }
 
     @Test func `Words that nobody writes are no call and no proof`() {
