@@ -81,6 +81,31 @@ public final class DataFolder: Sendable {
         lock.withLock { $0.former = nil }
     }
 
+    /// Who has the folder, such as “process 17”; nil if nobody has, or that cannot be told.
+    package static func holder(of path: String) -> String? {
+        let file = "\(path)/\(lockFile)"
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return nil }
+        defer { closeFile(descriptor) }
+        guard flock(descriptor, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK else { return nil }
+        return try? holder(descriptor, at: file)
+    }
+
+    private static func holder(_ descriptor: CInt, at file: String) throws(JournalError) -> String {
+        let process = Int(try FileSystem.contents(of: descriptor, at: file).prefix { $0 != "\n" })
+        return process.map { "process \($0)" } ?? "another process"
+    }
+
+    /// Checks that the folder is still where it was: by now its path may lead to another one, or nowhere.
+    func requireInPlace() throws(JournalError) {
+        var (known, found) = (stat(), stat())
+        let isKnown = lock.withLock { fstat($0.descriptor, &known) == 0 }
+        guard isKnown, stat(file(Self.lockFile), &found) == 0, (known.st_dev, known.st_ino) == (found.st_dev, found.st_ino) else {
+            throw JournalError(
+                .unavailable, "The data folder \(path) was moved or replaced while this process has it: nothing is written there.")
+        }
+    }
+
     /// Checks that the lock is still held.
     func requireOpen() throws(JournalError) {
         guard lock.withLock({ $0.descriptor >= 0 }) else { throw JournalError(.misuse, "The data folder \(path) is closed.") }
@@ -101,8 +126,7 @@ public final class DataFolder: Sendable {
             case EINTR:
                 continue
             case EWOULDBLOCK:
-                let process = Int(try FileSystem.contents(of: descriptor, at: file).prefix { $0 != "\n" })
-                let holder = process.map { "process \($0)" } ?? "another process"
+                let holder = try holder(descriptor, at: file)
                 guard ContinuousClock.now < deadline else { throw JournalError(.busy, "\(path) is in use by \(holder).") }
                 if !isTold { waiting("\(path) is in use by \(holder): waiting for it for at most \(wait)") }
                 isTold = true

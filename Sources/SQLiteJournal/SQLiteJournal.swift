@@ -117,7 +117,10 @@ public final class SQLiteJournal: Journal, Sendable {
 
     /// Saves a snapshot from any thread, while another one appends.
     public func save(_ snapshot: Snapshot) throws(JournalError) {
-        try writing { state throws(JournalError) in try snapshot.requireCovered(by: state.end.last) }
+        try writing { state throws(JournalError) in
+            try snapshot.requireCovered(by: state.end.last)
+            try state.folder?.requireInPlace()
+        }
         do throws(JournalError) {
             try saving.withLock { _ throws(JournalError) in
                 try snapshotFolder.save(snapshot)

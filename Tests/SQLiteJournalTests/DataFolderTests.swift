@@ -141,6 +141,28 @@ import Testing
         #expect(try scratch.files() == ["lock"])
     }
 
+    @Test func `Nothing is written where a folder has been that was moved, or is another one now`() throws {
+        let scratch = try Scratch()
+        let journal = try scratch.journal()
+        try journal.append(Batch(first: 1, last: 1, bytes: [1]))
+        try journal.save(Snapshot(turn: 1, bytes: [1]))
+        let moved = scratch.path + "/moved"
+        try FileManager.default.moveItem(atPath: scratch.data, toPath: moved)
+        for isReplaced in [false, true] {
+            if isReplaced { try DataFolder(at: scratch.data).close() }
+            // Of a folder that is not there nothing is listed.
+            func names() -> [String]? { try? FileManager.default.contentsOfDirectory(atPath: scratch.data) }
+            let before = names()
+            expect(.unavailable, "was moved or replaced while this process has it") {
+                try journal.save(Snapshot(turn: 1, bytes: [2]))
+            }
+            #expect(names() == before)
+        }
+        try journal.append(Batch(first: 2, last: 2, bytes: [2]))
+        try journal.close()
+        #expect(try SQLiteJournal(in: DataFolder(at: moved)).last == 2, "the journal itself has gone with its folder")
+    }
+
     @Test func `An archiving that was cut short is refused until it is done`() throws {
         let scratch = try Scratch()
         try scratch.fill()
