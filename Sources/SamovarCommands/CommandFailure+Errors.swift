@@ -22,7 +22,7 @@ extension CommandFailure {
                 case .again: .unavailable
                 }
             self = error.divergence.map { .divergence($0, error.description) } ?? CommandFailure(code, error.description)
-        case AdminError.noStore(_, _, because: nil): self.init(.unavailable, "\(error); is it running? start one with `up`")
+        case AdminError.noStore(let store, _, because: nil): self.init(.unavailable, "\(error); \(store.advice)")
         case AdminError.noStore: self.init(.unavailable, "\(error)")
         case AdminError.keyRefused(let reason): self.init(.noPermission, reason)
         case AdminError.refused(let reason): self.init(.badData, reason)

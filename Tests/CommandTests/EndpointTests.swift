@@ -74,6 +74,46 @@ import Testing
         try await store.stop()
     }
 
+    /// The folder that a command takes by itself may be another store's.
+    @Test(arguments: [
+        ["status"], ["inspect"], ["effects"], ["metrics"], ["queues", "--pause", "--queue", "default"],
+        ["journal", "export", "copy"],
+        ["keys", "reload"],
+    ])
+    func `Without a key an operator is not led from a port to a folder that nobody has named`(_ command: [String]) async throws {
+        let scratch = try Scratch()
+        let place = "tcp://127.0.0.1:\(try Ports.free())"
+        let child = try Child(Executable.counter, command + ["--endpoint", place], in: scratch)
+        #expect(try await child.wait() == .exited(78), "\(child.output)")
+        #expect(
+            child.errors
+                == "error: \(place) takes operators with a key alone: name one with --key, or the store's data folder with --data\n"
+        )
+    }
+
+    @Test(arguments: [["view"], ["status"], ["worker"], ["up", "--until-idle"], ["store"]])
+    func `A folder of sockets whose path is too long is named with the variable that leads there`(_ command: [String]) async throws
+    {
+        let scratch = try Scratch()
+        let child = try Child(
+            Executable.counter, command + ["--data", scratch.folder("data")], in: scratch,
+            variables: ["SAMOVAR_RUNTIME_DIR": "/tmp/" + String(repeating: "x", count: 120)])
+        #expect(try await child.wait() == .exited(78), "\(child.errors)")
+        #expect(child.errors.contains(": a socket's path has at most "), "\(child.errors)")
+        #expect(child.errors.hasSuffix(": take a shorter SAMOVAR_RUNTIME_DIR or ipc:// folder\n"), "\(child.errors)")
+    }
+
+    @Test(arguments: [["view", "--timeout", "1s"], ["status"]])
+    func `Who has the folder and is not found is named`(_ command: [String]) async throws {
+        let scratch = try Scratch()
+        let store = try await CounterStore(workers: 0, in: scratch)
+        let owner = try #require(ProcessTable.all(naming: store.data).first { $0.command == "store" })
+        let child = try store.start(command, variables: ["SAMOVAR_RUNTIME_DIR": scratch.folder("other")])
+        #expect(try await child.wait() == .exited(69))
+        #expect(child.errors.contains("; process \(owner.id) has the folder: it may stand still"), "\(child.errors)")
+        try await store.stop()
+    }
+
     @Test func `A list that nobody is at is told as a whole`() async throws {
         let scratch = try Scratch()
         let places = "tcp://127.0.0.1:\(try Ports.free()),ipc://\(scratch.folder("a"))"

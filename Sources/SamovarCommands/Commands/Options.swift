@@ -61,7 +61,7 @@ package struct PeerOptions: ParsableArguments {
     }
 
     func admin<Types: ProgramTypes>(for types: Types.Type) throws -> AdminClient {
-        AdminClient(at: try settings().access(for: types))
+        try settings().admin(for: types)
     }
 }
 
@@ -108,11 +108,29 @@ extension ProcessSettings {
 
     /// How a peer reaches its store.
     package func access<Types: ProgramTypes>(for types: Types.Type) throws -> StoreAccess {
-        guard let endpoint else { return .of(dataFolder: try dataFolder(for: types)) }
+        guard let endpoint else {
+            let access = StoreAccess.of(dataFolder: try dataFolder(for: types))
+            try access.requireRoom()
+            return access
+        }
         let access = try StoreAccess(endpoint, dataFolder: data ?? Types.defaultDataFolder ?? ".", keyFile: key)
+        try access.requireRoom()
         // A mistake shows before anything is started.
         try access.requireKey()
         return access
+    }
+
+    /// How an operator reaches its store: without a key by its sockets in a folder, and never by a folder that was not named with an
+    /// endpoint on TCP, for that may be another store's.
+    func admin<Types: ProgramTypes>(for types: Types.Type) throws -> AdminClient {
+        let access = try access(for: types)
+        guard data == nil else { return AdminClient(at: access) }
+        guard let reachable = access.forOperators else {
+            throw CommandFailure(
+                .configuration,
+                "\(access) takes operators with a key alone: name one with --key, or the store's data folder with --data")
+        }
+        return AdminClient(at: reachable)
     }
 
     package func logger(_ label: String) -> Logger {

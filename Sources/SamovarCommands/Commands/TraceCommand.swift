@@ -55,7 +55,7 @@ struct TraceCommand<App: SamovarApp>: AsyncParsableCommand {
 
     /// The newest first.
     private func remembered(_ settings: ProcessSettings) async throws -> [RememberedAttempt] {
-        let admin = AdminClient(at: try settings.access(for: AppTypes<App>.self))
+        let admin = try settings.admin(for: AppTypes<App>.self)
         var attempts: [RememberedAttempt] = []
         var next = MessagePackValue.nil
         repeat {

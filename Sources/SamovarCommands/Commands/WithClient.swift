@@ -53,7 +53,7 @@ package func withClient<Types: ProgramTypes, Result: Sendable>(
 private func absence(of store: StoreAccess, for time: Seconds, _ client: StoreClient) -> String {
     if let obstacle = client.obstacle { return "waited \(time) for the store, which takes nothing at present: \(obstacle)" }
     return "no store answers at \(store.named(.front)), for \(time) now"
-        + (client.difficulty.map { ": \($0)" } ?? "; is it running? start one with `up`")
+        + (client.difficulty.map { ": \($0)" } ?? "; \(store.advice)")
 }
 
 private func say(that client: StoreClient, isMissing store: StoreAccess, ifLessThan patience: Seconds) async throws {

@@ -42,7 +42,7 @@ package struct WebCommand<Types: ProgramTypes>: AsyncParsableCommand {
         // A store that is known by its sockets alone has no folder for a token.
         let folder = settings.endpoint == nil ? try settings.dataFolder(for: Types.self) : settings.data
         let request = PageRequest(
-            client: client, admin: AdminClient(at: store), port: port, title: Types.schema?.name ?? "Samovar",
+            client: client, admin: try settings.admin(for: Types.self), port: port, title: Types.schema?.name ?? "Samovar",
             tokenFile: folder.map { "\($0)/web.token" }, explorer: explorer(settings, folder), logger: logger,
             isReady: { printData("the page is at \($0)") })
         let service = PageService(page: page, request: request)

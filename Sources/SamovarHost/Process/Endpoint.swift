@@ -169,6 +169,16 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    func requireRoom() throws(EndpointError) {
+        // The byte behind a path is its end.
+        let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+        let path = "\(folder)/\(Door.front.rawValue)"
+        guard path.utf8.count > limit else { return }
+        throw EndpointError(
+            "\(path): a socket's path has at most \(limit) bytes, and this one \(path.utf8.count): take a shorter SAMOVAR_RUNTIME_DIR or ipc:// folder"
+        )
+    }
+
     /// Removes the socket files of a store that ends.
     func removeFiles() {
         for door in Door.allCases { unlink("\(folder)/\(door.rawValue)") }
@@ -181,6 +191,7 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
 extension Endpoint {
     /// - Throws: why a store does not listen there, and what to do.
     package func requireListening(hasKeys: Bool, allowsInsecure: Bool) throws(EndpointError) {
+        try requireRoom()
         guard case .tcp(let host, _, _) = self else { return }
         if case .name = host {
             throw EndpointError(

@@ -1,4 +1,5 @@
 import Foundation
+import SQLiteJournal
 import SamovarPeers
 public import SamovarWire
 
@@ -12,7 +13,7 @@ public import SamovarWire
 /// Over `ipc` no key is used, and beyond loopback nothing goes without one.
 public struct StoreAccess: Hashable, Sendable, CustomStringConvertible {
     /// Where the store may be; at least one.
-    public let endpoints: [Endpoint]
+    public private(set) var endpoints: [Endpoint]
     /// The file with the peer's key and those that the store may have, read again at each attempt to connect; nil for a peer without.
     public let keyFile: String?
     /// Whose store it is, if that was said: sockets have names of their own.
@@ -82,6 +83,25 @@ public struct StoreAccess: Hashable, Sendable, CustomStringConvertible {
         guard let dataFolder else { return doors }
         let isThere = FileManager.default.fileExists(atPath: dataFolder)
         return "\(doors) of the data folder \(dataFolder)" + (isThere ? "" : ", which does not exist")
+    }
+
+    /// What may help where nobody answers, for a person.
+    package var advice: String {
+        guard let dataFolder, let holder = DataFolder.holder(of: dataFolder) else { return "is it running? start one with `up`" }
+        return "\(holder) has the folder: it may stand still, be another user's, or have another SAMOVAR_RUNTIME_DIR"
+    }
+
+    /// Without the places on TCP if there is no key, for operators, who come to those with keys alone; nil if none is left.
+    package var forOperators: StoreAccess? {
+        guard keyFile == nil else { return self }
+        var access = self
+        access.endpoints.removeAll { $0.isInsecure }
+        return access.endpoints.isEmpty ? nil : access
+    }
+
+    /// - Throws: `EndpointError` if a socket's path would be too long.
+    package func requireRoom() throws(EndpointError) {
+        for endpoint in endpoints where !endpoint.isInsecure { try endpoint.requireRoom() }
     }
 
     /// The path of a folder may have commas of its own.

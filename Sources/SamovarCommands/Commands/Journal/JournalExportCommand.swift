@@ -31,7 +31,12 @@ struct JournalExportCommand<Types: ProgramTypes>: AsyncParsableCommand {
         {
             return printData("Copied the turns up to \(last) to \(folder).")
         }
-        let answer = try await AdminClient(at: settings.access(for: Types.self)).export(to: folder)
+        let answer: MessagePackValue
+        do {
+            answer = try await settings.admin(for: Types.self).export(to: folder)
+        } catch AdminError.refused(let reason) {
+            throw CommandFailure(.inputOutput, reason)
+        }
         guard case .int(let turn) = answer["turn"] else { throw CommandFailure(.internal, "the store's answer is malformed") }
         printData("Copied the turns up to \(turn) to \(folder).")
     }
