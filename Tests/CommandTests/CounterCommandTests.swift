@@ -90,8 +90,40 @@ import Testing
         let again = try first.start(["up", "--fresh", "--until-idle"])
         #expect(try await again.wait() == .exited(0))
         #expect(again.errors.contains("archived the old timeline in \(first.data)/archive/"))
+        #expect(again.errors.contains("; `journal import` of that, with the store stopped, brings it back as a new one"))
         #expect(again.output.contains("sync  ") || again.output.contains("sync 0"), "\(again.output)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: first.data + "/archive").count == 1)
+    }
+
+    @Test(arguments: [["up", "--until-idle"], ["store"]])
+    func `Fresh does not archive the journal of another program`(_ command: [String]) async throws {
+        let scratch = try Scratch()
+        let data = scratch.folder("data")
+        let other = try Child(Executable.tally, ["up", "--until-idle", "--data", data], in: scratch)
+        #expect(try await other.wait() == .exited(0), "\(other.errors)")
+        let child = try Child(Executable.counter, command + ["--fresh", "--data", data], in: scratch)
+        #expect(try await child.wait() == .exited(78))
+        #expect(
+            child.errors.contains(
+                "\(data) holds the journal of Tally version 1, which is another program: name another folder with --data"),
+            "\(child.errors)")
+        #expect(!FileManager.default.fileExists(atPath: data + "/archive"))
+    }
+
+    @Test func `A store of its own says where it has archived the old timeline, and drains when its terminal hangs up`()
+        async throws
+    {
+        let scratch = try Scratch()
+        let data = scratch.folder("data")
+        for isSecond in [false, true] {
+            let store = try Child(Executable.counter, ["store", "--fresh", "--data", data], in: scratch)
+            try await eventually("it serves") { store.errors.contains("serving") }
+            #expect(store.errors.contains("archived the old timeline in \(data)/archive/") == isSecond)
+            store.send(SIGHUP)
+            #expect(try await store.wait() == .exited(0))
+            #expect(store.errors.contains("stopped"), "\(store.errors)")
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: data + "/archive").count == 1)
     }
 
     @Test(arguments: [false, true])

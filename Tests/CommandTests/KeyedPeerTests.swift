@@ -77,6 +77,19 @@ import Testing
         try await store.stop()
     }
 
+    @Test func `What up hears by SIGHUP its store does: it reads the keys, and nothing ends`() async throws {
+        let client = try await key("c", "client")
+        let store = try await store()
+        #expect(try await run(["send", "increment"], client).end == .exited(0))
+        try await keysCommand("revoke", "c")
+        store.up.send(SIGHUP)
+        try await eventually("the key is none any more") {
+            try await run(["view", "--timeout", "1s"], client).end == .exited(77)
+        }
+        #expect(store.up.end == nil)
+        try await store.stop()
+    }
+
     @Test func `A worker whose key is revoked goes on trying, and comes back with the one that its file holds then`() async throws {
         let file = try await key("w", "worker")
         let client = try await key("c", "client")

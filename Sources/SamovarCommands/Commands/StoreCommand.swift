@@ -140,6 +140,7 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
         configuration.allowsInsecureTCP = settings.insecureTcp
         configuration.retain = settings.retain
         configuration.settings = settings.store
+        if seed.fresh { try await configuration.journal.requireNoOther(than: App.Program.schema) }
         configuration.keysFolder = settings.keys
         configuration.goodbye = settings.goodbye
         configuration.backlogObserver = App.backlogObserver
@@ -154,7 +155,7 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
             // The next supervisor waits 5 s for the data folder.
             store.drain(within: .seconds(2))
         }
-        // Without keys it ends as ever when its terminal hangs up.
+        // Without keys it ends when its terminal hangs up.
         let readKeys = settings.keys == nil ? nil : { @Sendable in store.readKeys() }
         try await runProcess(store, lifeline: lifeline ? news : nil, onHangup: readKeys, logger: logger)
     }

@@ -62,7 +62,8 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         _ = try seed.seedBytes()
         if seed.fresh {
             // Here and not in the store, which may be started more than once.
-            if let place = try await journal.archive() { printError("archived the old timeline in \(place)") }
+            try await journal.requireNoOther(than: App.Program.schema)
+            if let place = try await journal.archive() { printError(JournalLocation.words(forArchive: place)) }
         } else if FileManager.default.fileExists(atPath: journal.dataFolder) {
             // As a store waits. The views of another one, which has the folder, are not shown for this one's.
             try await journal.waitForFolder()
@@ -88,7 +89,11 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
             group.addTask { [self] in try await watch(client, store) }
             group.addTask {
                 // One sequence hears all signals: what comes between two sequences is lost.
-                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
+                for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup) {
+                    if signal == .sighup, settings.keys != nil {
+                        supervisor.hangUp()
+                        continue
+                    }
                     guard isEnding.exchange(true, ordering: .relaxed) else {
                         interruption.yield()
                         continue

@@ -119,6 +119,13 @@ package final class Supervisor: Sendable {
         for process in processes { _ = killGroup(process) }
     }
 
+    /// Tells the stores to read their keys again.
+    package func hangUp() {
+        for process in state.withLock({ $0.running.filter(\.key.isStore).map(\.value.process) }) {
+            _ = Foundation.kill(process, SIGHUP)
+        }
+    }
+
     package var children: [(role: Role, process: Int32)] {
         state.withLock { $0.running.map { ($0.key, $0.value.process) } }.sorted { $0.0 < $1.0 }
     }

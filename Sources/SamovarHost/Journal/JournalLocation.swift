@@ -2,6 +2,7 @@ internal import Foundation
 package import Journal
 public import JournalChain
 import SQLiteJournal
+package import SamovarCore
 
 /// Where the journal of a store is: in its data folder, or at a place that several stores reach.
 ///
@@ -168,6 +169,27 @@ public struct JournalLocation: Sendable, CustomStringConvertible {
     /// - Throws: `StoreError` if one has it for 5 s.
     public func waitForFolder() async throws {
         try await onJournalThread { try DataFolder(at: dataFolder, creating: false, waiting: sayOnStandardError).close() }
+    }
+
+    /// Keeps the journal of another program from being archived by a mistake. One that cannot be read may be anybody's.
+    ///
+    /// - Throws: `StoreError` if it is another program's.
+    package func requireNoOther(than schema: Schema) async throws {
+        try await onJournalThread {
+            // What keeps it from being read is told by what comes next, or is why a new one is begun.
+            guard let opened = try? OpenedJournal(reading: self, wait: .zero) else { return }
+            defer { opened.close() }
+            guard let author = try? opened.author(), !author.hasPrefix("\(schema.name) version ") else { return }
+            throw StoreError(
+                .configuration,
+                "\(self) holds the journal of \(author), which is another program: name another folder with --data, or move it away"
+            )
+        }
+    }
+
+    /// What people are told of an archive.
+    package static func words(forArchive place: String) -> String {
+        "archived the old timeline in \(place); `journal import` of that, with the store stopped, brings it back as a new one"
     }
 
     /// Archives the journal, so that the next store begins a new timeline. Nothing is deleted.

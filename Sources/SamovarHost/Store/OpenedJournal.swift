@@ -43,12 +43,14 @@ struct OpenedJournal: Sendable {
     /// not changed before ``beginWriting(_:)``.
     ///
     /// - Parameter isFresh: whether to archive what is there; false once that is done, whatever fails then.
-    init(serving location: JournalLocation, isFresh: inout Bool, waiting: (String) -> Void) throws(StoreError) {
+    init(serving location: JournalLocation, isFresh: inout Bool, note: (String) -> Void) throws(StoreError) {
         let folder = try StoreError.replacing { () throws(JournalError) in
-            try DataFolder(at: location.dataFolder, creating: true, waiting: waiting)
+            try DataFolder(at: location.dataFolder, creating: true, waiting: note)
         }
         try self.init(location, folder: folder) { () throws(StoreError) in
-            if isFresh { _ = try StoreError.replacing { () throws(JournalError) in try location.archive(folder) } }
+            if isFresh, let place = try StoreError.replacing({ () throws(JournalError) in try location.archive(folder) }) {
+                note(JournalLocation.words(forArchive: place))
+            }
             isFresh = false
             return try location.open(in: folder)
         }

@@ -102,6 +102,9 @@ struct KeysServerFinishCommand: ParsableCommand {
         var keys = try KeysFolder(try options.folder())
         let removed = try keys.finishServerKey()
         printError(
-            "The key \(removed) is removed. Files of peers that still have it go on working; `keys server update` takes it out.")
+            """
+            The key \(removed) is removed. Files of peers that have the other one, too, go on working, and `keys server update` takes this one \
+            out of them; those that have this one alone work no more.
+            """)
     }
 }
