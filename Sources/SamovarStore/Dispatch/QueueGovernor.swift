@@ -14,7 +14,7 @@ final class QueueGovernor {
     var isPaused = false
     private(set) var shares: QueueRules.Shares?
     private var limit: Rate?
-    /// That of a rule which was taken back. Its tokens are still away, or who takes it back and sets it again would have all of them.
+    /// That of the rule which was taken back last. Its tokens are still away, or who takes it back and sets it again would have all of them.
     private var former: Rate?
     /// A worker is kept free for a suspect of this queue, so a token is, too.
     var keepsOne = false
@@ -42,7 +42,6 @@ final class QueueGovernor {
             bucket.change(from: former.pace, to: pace, now: now)
         }
         limit = (rule, pace, bucket)
-        former = nil
     }
 
     /// Whether there is nothing to remember.

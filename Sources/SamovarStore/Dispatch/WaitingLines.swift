@@ -191,10 +191,8 @@ struct WaitingLines {
 
     /// Keeps a token of this queue for a suspect, and of no other.
     mutating func keepToken(of queue: Queue?) {
-        if let former = keeping { governors[former]?.keepsOne = false }
-        keeping = nil
-        guard let queue, let governor = governors[queue] else { return }
-        governor.keepsOne = true
+        if let keeping { governors[keeping]?.keepsOne = false }
+        if let queue { governors[queue]?.keepsOne = true }
         keeping = queue
     }
 

@@ -59,7 +59,7 @@ extension Operators {
 
     func describe(open effect: OpenEffect, _ ledger: EffectLedger, _ dispatcher: Dispatcher, now: Timestamp) -> MessagePackValue {
         let holder = dispatcher.assignment(of: effect.id)
-        let isLater = holder == nil && effect.notBefore > now
+        let isLater = effect.notBefore > now
         return describe(
             effect, attempts: effect.failures + effect.deaths + (holder == nil ? 0 : 1),
             [

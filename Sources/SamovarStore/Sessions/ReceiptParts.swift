@@ -9,7 +9,7 @@ extension [Outcome] {
         var (begin, bytes) = (startIndex, 0)
         for (place, outcome) in enumerated() {
             bytes += outcome.verdict.bytes
-            guard bytes > limit, place > begin else { continue }
+            guard bytes > limit else { continue }
             body(Array(self[begin..<place]))
             (begin, bytes) = (place, outcome.verdict.bytes)
         }

@@ -92,7 +92,22 @@ import Testing
                 }
             }
         }
+        let lane = Policy.lane(width: 2, limit: 5, behindDead: .stops)
+        #expect(lane.code == 1 << 44 | 1 << 43 | 2 << 33 | 5, "as journals have it")
         for code in [1 << 44, 1 << 44 | 5, 1 << 44 | 1_001 << 33 | 1, 1 << 45, 1 << 62] { #expect(Policy(code: code) == nil) }
+    }
+
+    @Test func `What an effect needs, and that it is kept when it is dead, are written each without the other`() throws {
+        let options: [RunOptions] = [
+            RunOptions(needs: ["gpu", "av1"]), RunOptions(retry: .never.keepingDead),
+            RunOptions(retry: .never.keepingDead, needs: ["gpu"]),
+        ]
+        for options in options {
+            var writer = MessagePackWriter()
+            options.write(to: &writer)
+            var reader = MessagePackReader(writer.bytes)
+            #expect(try RunOptions(from: &reader) == options && reader.isAtEnd)
+        }
     }
 
     @Test func `The hash is the same in every build`() {

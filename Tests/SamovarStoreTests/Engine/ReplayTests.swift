@@ -241,6 +241,20 @@ import Testing
         #expect(effect.id == EffectID(turn: 2, ordinal: 0))
     }
 
+    @Test func `It stops there also where nothing is ordered`() throws {
+        let records = try TypedEngineTests.records(Self.history().log)
+        var orders: [Int] = []
+        for record in records {
+            guard case .applied = record.event else { continue }
+            let engine = TypedEngineTests.engine()
+            engine.terms.shown = record.turn
+            let shown = #expect(throws: ReplayError.self) { try Self.replay(records, on: engine) }?.divergence
+            #expect(shown?.turn == record.turn)
+            orders.append(shown?.orders.count ?? -1)
+        }
+        #expect(orders.contains(0) && orders.contains { $0 > 0 })
+    }
+
     @Test func `A missing follow up is found`() throws {
         var records = try TypedEngineTests.records(Self.history().log)
         records.remove(at: 4)

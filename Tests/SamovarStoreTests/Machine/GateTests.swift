@@ -25,6 +25,15 @@ import Testing
         #expect(gate.open(to: 5) == ["view 5", "receipt 3"])
     }
 
+    @Test func `While it is held nothing leaves, and then all does in its order`() {
+        var gate = Gate<String>(durable: 3)
+        #expect(gate.hold(true) == [])
+        #expect(gate.pass("view 3", floor: 3) == nil)
+        #expect(gate.open(to: 4) == [])
+        #expect(gate.pass("receipt 4", floor: 4) == nil)
+        #expect(gate.hold(false) == ["view 3", "receipt 4"] && gate.isEmpty)
+    }
+
     @Test func `A frame never overtakes one before it, for floors never fall`() async {
         await #expect(processExitsWith: .failure) {
             var gate = Gate<String>(durable: 3)

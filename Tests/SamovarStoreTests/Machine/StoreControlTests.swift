@@ -320,6 +320,20 @@ import Testing
         #expect(try Self.rig().backlogs.isEmpty)
     }
 
+    @Test func `No backlog is told before the orders in it are on disk`() throws {
+        let rig = try StoreWorkerTests.rig(slots: 1, credit: 1) { $0.backlogInterval = .seconds(3) }
+        rig.order(Self.job("a", id: nil))
+        rig.tick(.seconds(1))
+        let before = rig.backlogs.count
+        rig.commits = false
+        rig.order(Self.job("b", id: nil), sequence: 2)
+        rig.tick(.seconds(3))
+        #expect(rig.backlogs.count == before)
+        rig.commits = true
+        rig.round()
+        #expect(rig.backlogs.count == before + 1 && rig.backlogs.last?.first?.waiting == 1)
+    }
+
     @Test func `While the disk is full no backlogs gather`() throws {
         let rig = try StoreWorkerTests.rig(slots: 1, credit: 1) { $0.backlogInterval = .seconds(1) }
         rig.order(Self.job("a", id: nil))

@@ -170,6 +170,20 @@ import Testing
         #expect(try rig.take(client(1)).views?.totals == [1])
     }
 
+    @Test func `On a full disk a reader waits, and no page gathers at the gate`() throws {
+        let rig = try Self.rig()
+        rig.exchange(.viewsRequest(instance: .main, after: ViewPage.now), from: client(1))
+        rig.commits = false
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        rig.machine.journalIsFull(true, now: rig.now)
+        for _ in 1...9 { rig.exchange(.viewsRequest(instance: .main, after: 1), from: client(1)) }
+        rig.machine.journalIsFull(false, now: rig.now)
+        rig.commits = true
+        rig.round()
+        rig.tick(.seconds(1))
+        #expect(rig.take(client(1)).count { if case .views = $0 { true } else { false } } == 1)
+    }
+
     @Test func `A reader that falls behind what is kept is told so, and gets the current view`() throws {
         let rig = try Self.rig { $0.feedViews = 3 }
         rig.exchange(.viewsRequest(instance: .main, after: ViewPage.now), from: client(1))

@@ -36,6 +36,7 @@ import Testing
         rig.exchange(inputs([.add(1), .forbidden]), from: client(1))
         rig.exchange(.send([Submission(sequence: 3, input: [0xc1])], confirmed: 2), from: client(1))
         let metrics = try metrics(rig)
+        #expect(metrics["samovar_commits_total"] == .int(Int64(rig.committedBatches.count)))
         for verdict in ["applied", "refused", "rejected"] {
             #expect(metrics["samovar_inputs_total{verdict=\(verdict)}"] == .int(1))
         }

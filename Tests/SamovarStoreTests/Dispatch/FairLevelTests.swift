@@ -1,0 +1,30 @@
+import SamovarCore
+import Testing
+
+@testable import SamovarStore
+@testable import SamovarWire
+
+/// The labels of a queue that take turns.
+@Suite struct FairLevelTests {
+    private func entry(_ turn: Int) -> PriorityQueue.Entry {
+        PriorityQueue.Entry(effect: EffectID(turn: turn, ordinal: 0), place: turn)
+    }
+
+    @Test func `A label of which all that waited was stale begins anew when it comes again`() {
+        var level = FairLevel()
+        for turn in 1...1_025 { level.append(entry(turn), of: "a", weight: 1) }
+        level.forgetStale { _ in false }
+        #expect(level.count == 0 && level.labels == 0)
+        for turn in [2_001, 2_002] { level.append(entry(turn), of: "a", weight: 1) }
+        level.append(entry(2_003), of: "b", weight: 1)
+        #expect((0..<3).compactMap { _ in level.popFirst { _ in true }?.effect.turn } == [2_001, 2_003, 2_002])
+        #expect(level.count == 0)
+    }
+
+    @Test func `Of what stands here twice one is left, and it keeps its place`() {
+        var level = FairLevel()
+        for turn in Array(1...600) + Array(1...600) { level.append(entry(turn), of: "a", weight: 1) }
+        level.forgetStale { $0.effect.turn > 590 }
+        #expect(level.entries.map(\.effect.turn) == Array(591...600) && level.count == 10)
+    }
+}
