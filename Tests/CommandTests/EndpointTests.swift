@@ -91,6 +91,18 @@ import Testing
         )
     }
 
+    @Test(arguments: [["replay"], ["journal", "list"], ["journal", "verify"], ["why", "state.sync"], ["diff", "1"], ["verify"]])
+    func `Who names an endpoint to a command that reads a journal is not shown that of another store`(_ command: [String])
+        async throws
+    {
+        let scratch = try Scratch()
+        let child = try Child(Executable.counter, command + ["--endpoint", "ipc://" + scratch.folder("sockets")], in: scratch)
+        #expect(try await child.wait() == .exited(64), "\(child.output)")
+        #expect(
+            child.errors.hasPrefix("error: --endpoint does not lead to a journal, which this command reads: name "),
+            "\(child.errors)")
+    }
+
     @Test(arguments: [["view"], ["status"], ["worker"], ["up", "--until-idle"], ["store"]])
     func `A folder of sockets whose path is too long is named with the variable that leads there`(_ command: [String]) async throws
     {

@@ -77,6 +77,11 @@ extension ProcessSettings {
     /// Where the journal is, for a command that reads it beside its store. The store is asked only for what is in its data folder.
     func servedJournal<Types: ProgramTypes>(for types: Types.Type) throws -> JournalLocation {
         guard journal == nil else { return try journal(for: types) }
+        // The folder that is taken else may be another store's.
+        guard data != nil || !storePlaces.contains("--endpoint") else {
+            throw CommandFailure(
+                .usage, "--endpoint does not lead to a journal, which this command reads: name the store's data folder with --data")
+        }
         return try journal(for: types).asking(StoreAccess(folderOf: try endpoint(for: types)))
     }
 
