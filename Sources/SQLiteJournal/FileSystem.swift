@@ -298,6 +298,7 @@ extension JournalError {
         let code: Code =
             switch errno {
             case ENOSPC, EDQUOT: .full
+            case EACCES, EPERM, EROFS: .denied
             case EMFILE where !isBegun, ENFILE where !isBegun, ENOMEM where !isBegun: .unavailable
             default: .inputOutput
             }

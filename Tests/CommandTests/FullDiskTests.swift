@@ -30,6 +30,8 @@ struct FullDiskTests {
         #expect(late.end == .exited(75) && late.errors.contains("the disk of the store is full"), "\(late.errors)")
         let effects = try await store.run("effects")
         #expect(effects.end == .exited(65) && effects.errors.contains("the disk of the store is full"), "\(effects.errors)")
+        let queues = try await store.run("queues")
+        #expect(queues.end == .exited(75) && queues.errors.contains("“disk full”") && queues.output == "", "\(queues.errors)")
         // Longer than the silence after which a subscriber takes its store for dead.
         try await eventually("five seconds have passed") {
             try await store.status("diskFullSeconds") >= 5

@@ -80,6 +80,17 @@ import Testing
         #expect((error.code == .full) == isFull && error.forbidsWriting == !isFull)
     }
 
+    @Test func `Who may not is told so, and what a process lacks to begin is no error of the disk`() {
+        for system in [EACCES, EPERM, EROFS] {
+            let error = JournalError(errno: system, "2000.new cannot be created.")
+            #expect(error.code == .denied && !error.forbidsWriting)
+        }
+        for system in [EMFILE, ENFILE, ENOMEM] {
+            #expect(JournalError(errno: system, "2000.new cannot be created.", isBegun: false).code == .unavailable)
+            #expect(JournalError(errno: system, "2000.new cannot be written.").code == .inputOutput)
+        }
+    }
+
     @Test func `Commits go on while one is written`() throws {
         let scratch = try Scratch()
         let journal = try scratch.journal()

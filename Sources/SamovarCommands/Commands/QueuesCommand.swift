@@ -75,6 +75,10 @@ struct QueuesCommand<Types: ProgramTypes>: AsyncParsableCommand {
             if !json { printError(hasRules ? "queue \(queue ?? "") has new rules" : "queue \(queue ?? "") has no rules any more") }
         }
         let status = try await admin.ask("status")
+        guard status["queues"] != nil else {
+            throw CommandFailure(
+                .tryLater, "while its phase is “\(status["phase"]?.plainText ?? "")” a store tells nothing of its queues")
+        }
         guard json else { return printData(StatusText.queues(of: status)) }
         var shown: MessagePackValue = [:]
         for key in ["queues", "paused", "rules"] { shown[key] = status[key] }
