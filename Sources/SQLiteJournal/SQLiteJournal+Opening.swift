@@ -41,10 +41,16 @@ struct JournalOpening {
         try folder.requireNoReplacement()
         let path = folder.file(DataFolder.database)
         let known = try FileSystem.contents(of: folder.file(DataFolder.identity))
-        let emptyFile = try Self.emptyFile(folder, access, isKnown: known != nil)
+        var emptyFile = try Self.emptyFile(folder, access, isKnown: known != nil)
         // SQLite removes the log of a file that has nothing in it, so such a one is not shown to it.
         let isEmpty = FileSystem.size(of: path) == 0
-        if isEmpty || !FileSystem.exists(path), case .refuse(let error) = emptyFile { throw error }
+        if case .refuse(let error) = emptyFile {
+            if isEmpty || !FileSystem.exists(path) { throw error }
+            // What a file that is not empty does not show may be in its log, behind damage.
+            if error.code == .lost {
+                emptyFile = .refuse(JournalError(.damaged, "\(path) shows nothing of the journal that it had."))
+            }
+        }
         let (connection, mended) = try Self.connect(folder, access, emptyFile)
         var own: (text: String, id: UniqueID)
         do throws(JournalError) {

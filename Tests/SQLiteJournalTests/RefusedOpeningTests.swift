@@ -198,6 +198,18 @@ import Testing
         }
     }
 
+    @Test func `A journal of which all is behind damage in its log is damaged, and can be examined`() throws {
+        let copy = try Scratch().killed(after: 1...3)
+        // In its second frame, before the first commit.
+        try copy.flip(byte: 32 + 24 + SQLiteConnection.pageSize + 200, of: "journal.sqlite-wal")
+        for access in [SQLiteJournal.Access.readWrite, .readOnly] {
+            expect(.damaged, "journal.sqlite shows nothing of the journal that it had.") { _ = try copy.journal(access: access) }
+        }
+        let journal = try copy.journal(access: .examination)
+        #expect(!journal.findings.isEmpty)
+        try journal.close()
+    }
+
     @Test func `A log that is began anew and torn is no loss`() throws {
         let scratch = try Scratch()
         try scratch.append(1...1)
