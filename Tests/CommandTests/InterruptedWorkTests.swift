@@ -90,7 +90,7 @@ import Testing
         #expect(receipts.count == 2, "\(sent.output)")
         let rejected = #"{"status":"rejected","line":2,"reason":"the input is no JSON"#
         #expect(receipts.last?.hasPrefix(rejected) == true, "\(sent.output)")
-        #expect(sent.errors.contains("the input is no JSON"), "\(sent.errors)")
+        #expect(sent.errors.hasPrefix("error: line 2 of standard input: the input is no JSON"), "\(sent.errors)")
     }
 
     @Test func `A flag that does not exist is a usage error`() async throws {

@@ -179,7 +179,7 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
             let place: [MessagePackPair] = line.map { [MessagePackPair("line", .int(Int64($0)))] } ?? []
             return Receipt(
                 json: .map([MessagePackPair("status", "rejected")] + place + [MessagePackPair("reason", .string(reason))]),
-                failure: CommandFailure(.badData, reason))
+                failure: CommandFailure(.badData, line.map { "line \($0) of standard input: \(reason)" } ?? reason))
         }
     }
 
