@@ -36,6 +36,15 @@ import Testing
         #expect(!isLost(4, 31) && isLost(4, 34))
     }
 
+    @Test func `The first CANCEL may be lost, too: the second or a count shows it`() {
+        var counts = [TaskCount(), TaskCount(), TaskCount()]
+        let isComplete = [
+            counts[0].takeCancel(number: 1, isCount: false), counts[1].takeCancel(number: 2, isCount: false),
+            counts[2].takeCancel(number: 1, isCount: true),
+        ]
+        #expect(isComplete == [true, false, false])
+    }
+
     @Test func `An object that takes one task after the other has the timeout of the newest`() {
         let job = RunningJob(WorkerMachineTests.task(1), in: home)
         #expect(job.timeout == nil)

@@ -113,6 +113,21 @@ import Testing
         #expect(hall.assign() == 1 && !hall.isRunning(suspect))
     }
 
+    @Test func `A worker whose slots all have sources, which do not end, is not kept free for a suspect in place of another`() {
+        var hall = DispatchHall()
+        hall.join(1, ["mail"])
+        let source = hall.order(RunOptions(queue: "mail"), isOfSource: true)
+        #expect(hall.assign() == 1 && hall.jobs(of: 1) == [source])
+        hall.join(2, [.default, "mail"])
+        let usual = hall.order()
+        #expect(hall.assign() == 1 && hall.jobs(of: 2) == [usual])
+        let suspect = hall.order(RunOptions(queue: "mail"), deaths: 9)
+        _ = hall.order()
+        #expect(hall.assign() == 0, "worker 2 is to be empty once")
+        hall.end(usual)
+        #expect(hall.assign() == 1 && hall.jobs(of: 2) == [suspect])
+    }
+
     @Test func `A worker without jobs and credit is not kept free for a suspect, since its handlers overstay`() {
         var hall = DispatchHall()
         hall.join(1, credit: 0)

@@ -103,6 +103,9 @@ import Testing
         var state = other.turns.state
         state.seed = [1]
         #expect(try rig.machine.turns.state.differences(from: state) == ["seed"])
+        state = other.turns.state
+        state.workerKeys[workerID(1)] = named("maker")
+        #expect(try rig.machine.turns.state.differences(from: state) == ["workers"], "whose it is belongs to it")
     }
 
     @Test func `The books tell of everything`() throws {

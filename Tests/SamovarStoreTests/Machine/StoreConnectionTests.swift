@@ -120,6 +120,14 @@ import Testing
         #expect(rig.exchange(.ping(1), from: client(1)) == [.error(PeerError(.unknownPeer, "say HELLO first"))])
     }
 
+    @Test func `Who has said goodbye is sent no task, whatever other worker it was before`() throws {
+        let rig = try StoreWorkerTests.rig()
+        rig.connectWorker(2, credit: 0, at: worker(1))
+        rig.exchange(.goodbye, from: worker(1))
+        rig.order(job("a"))
+        #expect(rig.take(worker(1)) == [])
+    }
+
     @Test func `A connection that a newer one of its worker has replaced is nobody's`() throws {
         let (rig, claim, task) = try StoreRecoveryTests.running()
         rig.connectWorker(claims: [claim], epoch: 2, at: worker(2))

@@ -51,6 +51,19 @@ import Testing
         #expect(status["stateDigestTurn"] == .int(Int64(turn)) && status["stateDigestSeconds"] == .int(20))
     }
 
+    @Test func `What the host says that one has cost keeps the next one away for a hundred times as long`() throws {
+        let rig = try Self.rig()
+        rig.digestCost = .milliseconds(20)
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        rig.tick(.seconds(1))
+        let count = try Self.digests(of: rig.journal).count
+        rig.exchange(inputs([.add(1)], from: 2), from: client(1))
+        rig.tick(.seconds(1))
+        #expect(try Self.digests(of: rig.journal).count == count)
+        rig.tick(.seconds(1))
+        #expect(try Self.digests(of: rig.journal).count == count + 1)
+    }
+
     @Test func `Each of them passes with those who follow`() throws {
         let rig = try Self.rig()
         for number in 1...5 {

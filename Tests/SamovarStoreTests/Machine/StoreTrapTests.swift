@@ -290,6 +290,30 @@ import Testing
         }
     }
 
+    @Test func `That the program does not survive to hear of a requeue is not held against a drop of the same effect`() throws {
+        var (isDeadly, told) = (true, 0)
+        let store = try TrappedStore {
+            guard $0 == .operated else { return false }
+            told += 1
+            return isDeadly
+        }
+        store.rig.connectClient()
+        store.rig.order(job("a", diesSilently: true))
+        let task = try #require(store.rig.connectWorker().tasks.first)
+        store.rig.exchange(.result([task.failed(permanent: true)], credit: 1), from: worker(1))
+        for _ in 1...3 {
+            store.rig.tick(.seconds(7))
+            _ = store.rig.ask("requeue", effect: "\(task.effect)")
+            #expect(store.hasTrapped)
+            try store.restart()
+        }
+        (isDeadly, told) = (false, 0)
+        store.rig.tick(.seconds(7))
+        let reply = store.rig.ask("drop", effect: "\(task.effect)")
+        #expect(reply != nil && reply?.refusal == nil && told == 1)
+        #expect(store.rig.durable.ledger.dead.isEmpty)
+    }
+
     @Test func `Of what an operator lists, what ends the store comes alone and is given up, and the rest is done`() throws {
         var (calls, harmless) = (0, 1)
         let store = try TrappedStore {

@@ -37,6 +37,8 @@ import Testing
         rig.exchange(.send([Submission(sequence: 3, input: [0xc1])], confirmed: 2), from: client(1))
         let metrics = try metrics(rig)
         #expect(metrics["samovar_commits_total"] == .int(Int64(rig.committedBatches.count)))
+        let bytes = rig.committedBatches.reduce(0) { $0 + $1.bytes.count }
+        #expect(metrics["samovar_journal_bytes_total"] == .int(Int64(bytes)))
         for verdict in ["applied", "refused", "rejected"] {
             #expect(metrics["samovar_inputs_total{verdict=\(verdict)}"] == .int(1))
         }

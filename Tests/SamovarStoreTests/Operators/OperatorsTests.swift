@@ -81,6 +81,8 @@ import Testing
         for (filter, found): (MessagePackValue, [EffectID]) in [
             ([:], [mail, other, web]), (["queue": "mail"], [mail, other]), (["label": "ann"], [mail, web]),
             (["queue": "mail", "label": "ann"], [mail]), (["label": "cid"], []), (["olderThan": 60_000], []),
+            // All were ordered five seconds ago.
+            (["olderThan": 5_000], [mail, other, web]), (["olderThan": 5_001], []),
         ] {
             let answer = try ask("effects", with: filter, &bench)
             guard case .array(let open)? = answer["open"] else {

@@ -149,6 +149,17 @@ import Testing
         #expect(Self.ask(.nil, rig).map(\.refusal) == [nil] && rig.follows.count == 9)
     }
 
+    @Test func `What the host has read when the store has stopped is told to nobody`() throws {
+        let rig = try Self.rig()
+        #expect(Self.ask(.nil, rig).isEmpty && rig.follows.count == 1)
+        rig.machine.drain(within: .seconds(1), now: rig.now)
+        rig.round()
+        #expect(rig.stop == .drained)
+        rig.machine.historyRead(.anew(.trimmed))
+        let actions = rig.machine.takeActions()
+        #expect(actions.isEmpty)
+    }
+
     @Test func `Who only reads does not follow, and a full disk keeps nobody from reading`() throws {
         let rig = try Self.rig()
         _ = Self.ask(Self.question(0), rig)
