@@ -548,4 +548,17 @@ import Testing
         let next = machine.heldUpBy
         #expect(before == nil && held == 1 && next == 2)
     }
+
+    @Test func `An input that waits for the connection, and would be taken, is held up by no outcome`() throws {
+        var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
+        var machine = Self.welcomed(outbox)
+        _ = try machine.submit([1])
+        try Self.save(&machine, &outbox)
+        _ = machine.flush(now: at(0))
+        _ = machine.received(Self.receipt(1), now: at(0))
+        _ = machine.disconnected(now: at(1))
+        _ = try machine.submit([2])
+        let held = machine.heldUpBy
+        #expect(held == nil)
+    }
 }

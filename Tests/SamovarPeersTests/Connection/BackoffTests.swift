@@ -90,5 +90,6 @@ import Testing
         var backoff = Backoff(first: .seconds(1), maximum: .zero)
         #expect(backoff.next(&random) == .zero)
         #expect(backoff.next(&random) == .zero)
+        #expect(backoff.longest(&random) == .zero)
     }
 }

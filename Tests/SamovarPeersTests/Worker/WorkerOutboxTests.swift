@@ -146,6 +146,17 @@ import Testing
         #expect(!outbox.holds(anyOf: oldest) && outbox.isEmpty && outbox.bytes == 0)
     }
 
+    @Test func `The oldest answer is waited for also behind what others have streamed`() {
+        var outbox = Outbox(limit: 1 << 20)
+        outbox.add(Self.claim(1), .streamed(index: 1, message: [1], checkpoint: nil))
+        _ = outbox.takeUnsent()
+        outbox.add(Self.claim(2), Self.answer(2))
+        _ = outbox.takeUnsent()
+        let oldest = outbox.oldest
+        outbox.forget([StreamMark(lease: Self.claim(1).lease, index: 1)])
+        #expect(outbox.holds(anyOf: oldest))
+    }
+
     @Test func `Of each stream the oldest message is waited for, and one that is on disk is not`() {
         var outbox = Self.outbox([1])
         for index in 1...3 { outbox.add(Self.claim(2), .streamed(index: index, message: [1], checkpoint: nil)) }

@@ -54,6 +54,20 @@ import Testing
         #expect(expired == [2, 1, 3] && dispatcher.nextExpiry == nil)
     }
 
+    @Test func `A job that was taken back is not overdue, though it waits in the place that it had`() throws {
+        var hall = DispatchHall()
+        hall.join(1)
+        let id = hall.order(RunOptions(limits: RunLimits(attempt: .seconds(1))))
+        hall.assign()
+        hall.dispatcher.left(through: 0, now: at(0))
+        #expect(hall.dispatcher.nextExpiry == at(3))
+        hall.dispatcher.takeBack(id, as: .returned)
+        let effect = try #require(hall.ledger.open[id])
+        hall.dispatcher.enqueue(effect, now: at(1))
+        let expired = hall.dispatcher.popExpired(now: at(9))
+        #expect(expired == nil && hall.dispatcher.waits(id) == at(1))
+    }
+
     @Test func `What is read ahead takes no slot from a queue that is given free ones only`() {
         var hall = DispatchHall()
         hall.rule("a", QueueRules(shares: .init([:])))

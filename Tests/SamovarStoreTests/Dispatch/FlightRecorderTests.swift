@@ -86,6 +86,17 @@ import Testing
         #expect(other.count == 1 && other[0].outcome == nil && other[0].heard == nil)
     }
 
+    @Test func `As long as none is forgotten, all of this process are known, and then those since the oldest that is left`() {
+        var recorder = FlightRecorder()
+        let worker = recorder.joined(workerID(1))
+        for turn in 1...FlightRecorder.limit {
+            _ = recorder.handedOut(effect(turn), attempt: 1, to: worker, now: at(Double(turn)))
+        }
+        #expect(recorder.since == nil)
+        _ = recorder.handedOut(effect(1), attempt: 2, to: worker, now: at(99_999))
+        #expect(recorder.since == at(2))
+    }
+
     @Test func `A worker that has left long ago has no name, and no other's; one that is here has its own`() {
         var recorder = FlightRecorder()
         let first = recorder.joined(workerID(1))

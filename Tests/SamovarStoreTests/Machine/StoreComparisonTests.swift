@@ -1,3 +1,4 @@
+import MachineSupport
 import MessagePack
 import SamovarCore
 import Testing
@@ -106,6 +107,18 @@ import Testing
         state = other.turns.state
         state.workerKeys[workerID(1)] = named("maker")
         #expect(try rig.machine.turns.state.differences(from: state) == ["workers"], "whose it is belongs to it")
+    }
+
+    @Test func `The effects of sources are compared, unless subscriptions are not`() throws {
+        let rig = try Rig()
+        rig.round()
+        let state = rig.machine.turns.state
+        var other = state
+        let id = EffectID(turn: 1, ordinal: SubscriptionTable.firstSource)
+        other.ledger.open(OpenEffect(id: id, root: 0, payload: [0], now: at(0)))
+        other.ledger.forgetChanges()
+        #expect(try state.differences(from: other) == ["effects"])
+        #expect(try state.differences(from: other, subscriptions: false) == [])
     }
 
     @Test func `The books tell of everything`() throws {

@@ -341,6 +341,14 @@ import Testing
         #expect(rig.takeNotes().count { $0.hasPrefix("the key odd sends what is refused") } == 1)
     }
 
+    @Test func `However many keys have made some noise, one that makes too much is not listened to`() throws {
+        var access = Access(try KeyTable([key(1, "odd", .client)]))
+        for number: UInt64 in 1...10_000 { _ = access.hasMadeNoise(by(number), now: at(1)) }
+        let isTooMuch = (2...11).map { _ in access.hasMadeNoise(by(1), now: at(1)) }
+        let isHeard = access.hears(by(1), now: at(1))
+        #expect(isTooMuch == Array(repeating: false, count: 9) + [true] && !isHeard)
+    }
+
     @Test func `Who asks for turns that are not there makes no noise: it may know them from a journal that was lost`() throws {
         let rig = try Rig.with(key(1, "late", .client))
         _ = rig.greetClient(1, by: by(1))

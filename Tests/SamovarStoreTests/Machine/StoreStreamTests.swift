@@ -96,8 +96,20 @@ import Testing
         #expect(rig.connectWorker(1, claims: [claim], credit: 0, epoch: 2, at: other).contains(.cancel([task.lease], number: 1)))
         let frames = rig.exchange(.result([task.streamed(1, "late")], credit: 9), from: other)
         #expect(frames == [.cancel([task.lease], number: 2), .streamed([mark(task, 1)])])
+        #expect(rig.machine.workers.lateResults == 1)
         rig.exchange(.result([next.streamed(1, "one")], credit: 9), from: worker(2))
         #expect(try rig.state().done == ["one"])
+    }
+
+    @Test func `What a worker has streamed before it left is applied, as long as nobody else has the effects`() throws {
+        let rig = try StoreWorkerTests.rig(slots: 9, credit: 9)
+        rig.order(job("a"), job("b"))
+        for task in rig.takeTasks(worker(1)) {
+            rig.deliver(.result([task.streamed(1, task.name)], credit: 9), from: worker(1))
+        }
+        rig.exchange(.goodbye, from: worker(1))
+        #expect(try rig.state().done == ["a", "b"])
+        #expect(rig.durable.ledger.open.count == 2 && rig.machine.workers.lateResults == 0)
     }
 
     @Test func `An answer does not count if messages of its attempt came too late to be applied`() throws {

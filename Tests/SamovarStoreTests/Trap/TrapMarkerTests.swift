@@ -153,6 +153,9 @@ import Testing
         same.marker.write([Suspicion.Suspect(call: .view), Suspicion.Suspect(call: .start)])
         #expect(same.take().suspects.map(\.call) == [.view, .start])
         #expect(Self.died(in: .start).take(timeline: abroad, build: 2) == Suspicion())
+        let begun = Self.died(in: Self.input)
+        begun.marker.write([Suspicion.Suspect(call: .start)])
+        #expect(begun.take(timeline: abroad) == Suspicion(), "one that takes inputs has a name")
     }
 
     @Test func `A page has room for so many suspects, and more are left out`() {
