@@ -36,11 +36,14 @@ import Testing
 
     @Test func `Labels are held against their shares while both have a witness, and not else`() {
         let id = EffectID(turn: 1, ordinal: 0)
-        func unfair(_ served: [Label], waiting: [Label] = ["a", "b"], stillWaited: Bool = true) -> ShareOracle.Unfair? {
+        func unfair(
+            _ served: [Label], waiting: [Label] = ["a", "b"], stillWaited: Bool = true, unseen: Int = 0
+        ) -> ShareOracle.Unfair? {
             var oracle = ShareOracle(QueueRules.Shares(["a": 3]), since: 1)
             let waiting: [Label?: EffectID] = Dictionary(uniqueKeysWithValues: waiting.map { ($0, id) })
             var unfair: ShareOracle.Unfair?
             for label in served {
+                oracle.unseen += unseen
                 unfair = unfair ?? oracle.round([(label, true)], waiting: waiting) { _ in stillWaited }
             }
             return unfair
@@ -51,6 +54,7 @@ import Testing
         #expect(unfair(equal)?.label == "b")
         #expect(unfair(equal, waiting: ["b"]) == nil, "the other had nothing to hand out")
         #expect(unfair(equal, stillWaited: false) == nil, "it may have been away in between")
+        #expect(unfair(equal, unseen: 1) == nil, "what never left may have been of the other")
     }
 
     @Test func `Orders about queues and labels are numbers and back`() {

@@ -127,6 +127,7 @@ extension InvariantChecker {
     /// disk, and leaves in the round in which the store hears of the commit that also has the pause, or in an earlier one.
     func requireFree(_ task: JobTask) throws(Violation) {
         let heard = world.store.heard
+        leases.now.append(task.lease)
         guard let order = reference.open[task.effect] else {
             let turn = reference.closed[task.effect] ?? 0
             return try require(
@@ -160,6 +161,8 @@ extension InvariantChecker {
     /// A round of the store has ended, and what left in it is known.
     func roundEnded() throws(Violation) {
         defer { handedOut.removeAll() }
+        let unseen = unseenHandOuts()
+        for queue in reference.shares.keys { reference.shares[queue]?.unseen += unseen }
         for (queue, shares) in reference.shares where shares.since <= world.store.heard {
             let tasks = handedOut.filter { $0.queue == queue }
             guard !tasks.isEmpty else { continue }
@@ -175,6 +178,15 @@ extension InvariantChecker {
                 seen: "\(unfair.count) of \(unfair.label.map { "“\($0)”" } ?? "no label") while "
                     + "\(unfair.otherCount) of \(unfair.other.map { "“\($0)”" } ?? "no label") were handed out, and both waited")
         }
+    }
+
+    /// How many leases are missing between those that left now and before: their tasks waited for the disk, and their workers have gone meanwhile.
+    private func unseenHandOuts() -> Int {
+        defer { leases.now = [] }
+        guard let newest = leases.now.max() else { return 0 }
+        let before = leases.newest?.start == newest.start ? leases.newest?.counter ?? 0 : 0
+        leases.newest = newest
+        return max(0, newest.counter - before - leases.now.count)
     }
 
     private func witnesses(of queue: Queue, heard: Int) -> [Label?: EffectID] {

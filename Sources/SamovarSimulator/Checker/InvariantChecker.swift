@@ -21,6 +21,8 @@ final class InvariantChecker {
     var sentAway: Set<SessionID> = []
     /// What left in this round of the store, with whether it was a first attempt.
     var handedOut: [(effect: EffectID, queue: Queue, label: Label?, isFirst: Bool)] = []
+    /// The leases of all tasks that left in this round of the store, and the newest of those before.
+    var leases: (now: [Lease], newest: Lease?) = ([], nil)
     /// The greatest start number that each peer has said.
     var starts: [PeerLife: Int] = [:]
 

@@ -5,7 +5,8 @@ import SamovarCore
 ///
 /// What waits inside of the store is not seen. So a label counts as waiting only while there is an effect that must have been in line, the
 /// witness, whenever one of those that leave now was handed out: it was there before the store heard of the commit before, and has
-/// not left yet. And how often labels were served is compared only over times in which neither was without one.
+/// not left yet. And how often labels were served is compared only over times in which neither was without one. What was handed out and
+/// has never left, because its worker was gone when its turn was on disk, may have been of any label, and is counted for whichever had less.
 struct ShareOracle {
     /// How often a label was served. An attempt after another may have been one of those that are offered alone, out of turn.
     private struct Served {
@@ -23,8 +24,10 @@ struct ShareOracle {
     let since: Int
     private var served: [Label?: Served] = [:]
     private var witnesses: [Label?: EffectID] = [:]
-    /// What two labels had when both began to wait.
-    private var beginnings: [Pair: (a: Served, b: Served)] = [:]
+    /// What two labels had when both began to wait, and how much had never left by then.
+    private var beginnings: [Pair: (a: Served, b: Served, unseen: Int)] = [:]
+    /// How much was handed out and has never left.
+    var unseen = 0
     /// The most turns that two labels have had together without a pause of either.
     private(set) var longest = 0
 
@@ -69,7 +72,7 @@ struct ShareOracle {
         var unfair: Unfair?
         for a in waiting.keys {
             for b in waiting.keys where a != b {
-                let now = (a: served[a] ?? Served(), b: served[b] ?? Served())
+                let now = (a: served[a] ?? Served(), b: served[b] ?? Served(), unseen: unseen)
                 guard lasting.contains(a), lasting.contains(b), let then = before[Pair(a: a, b: b)] else {
                     beginnings[Pair(a: a, b: b)] = now
                     continue
@@ -77,7 +80,7 @@ struct ShareOracle {
                 beginnings[Pair(a: a, b: b)] = then
                 let (wa, wb) = (Double(shares.weight(of: a)), Double(shares.weight(of: b)))
                 let most = Double(now.a.surely - then.a.surely)
-                let least = Double(now.b.surely - then.b.surely + now.b.perhaps - then.b.perhaps)
+                let least = Double(now.b.surely - then.b.surely + now.b.perhaps - then.b.perhaps + now.unseen - then.unseen)
                 longest = max(longest, Int(most + least))
                 if most / wa - least / wb > Self.slack * (1 / wa + 1 / wb) {
                     unfair = Unfair(label: a, other: b, count: Int(most), otherCount: Int(least))

@@ -245,6 +245,7 @@ final class StoreProcess: Process {
         if !wasInDoubt { heard = hears }
         defer { former = (keys, time) }
         world.checker.handedOut.removeAll()
+        world.checker.leases.now.removeAll()
         guard try takeNews(now) else { return }
         var mayHaveMore = false
         for listener in [Listener.work, .admin, .front] {

@@ -98,8 +98,8 @@ import Testing
         ]
         let new = try Rig()
         new.round()
-        let named = try new.machine.differences(from: rig.machine)
-        #expect(named == parts)
+        let found = try new.machine.differences(from: rig.machine)
+        #expect(found == parts)
         #expect(try new.machine.digest() != rig.machine.digest())
         var state = other.turns.state
         state.seed = [1]
