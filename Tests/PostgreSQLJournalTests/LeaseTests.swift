@@ -48,6 +48,21 @@ struct LeaseTests {
         #expect(try self.lease(of: other).look() == JournalOwnership(epoch: 1, head: 3, digest: journal.end.digest, owner: "here"))
     }
 
+    @Test func `Of a replica, which may be behind, nobody learns who has the journal`() async throws {
+        let primary = try await TestServer()
+        let (journal, lease) = try taken(primary)
+        let replica = try await TestServer(replicaOf: primary)
+        let place = try #require(PostgreSQLPlace(replica.address, schema: journal.place.schema))
+        let other = PostgreSQLLease(place, id: journal.nonce, address: "there")
+        for _ in 0..<2 {
+            let error = #expect(throws: JournalError.self) { try other.look() }
+            #expect(error?.code == .unavailable && error?.underlying?.contains("the server is a replica") == true)
+        }
+        try replica.promote()
+        try await eventually("it is the primary") { (try? other.look().epoch) == 1 }
+        withExtendedLifetime(lease) {}
+    }
+
     @Test func `A lease that is not renewed expires, and its lock stays as long as its session`() async throws {
         let (journal, lease) = try taken()
         _ = try lease.renew(for: .milliseconds(1))
