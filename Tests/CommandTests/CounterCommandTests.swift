@@ -126,6 +126,19 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: data + "/archive").count == 1)
     }
 
+    @Test(arguments: ["text", "json"])
+    func `A monitor says on standard error that its store is gone, and prints views alone`(_ format: String) async throws {
+        let store = try await CounterStore(workers: 0)
+        let monitor = try store.start(["monitor", "--format", format])
+        // It hears of the second one as a subscriber.
+        try await eventually("it shows views") {
+            try await store.increment(1)
+            return monitor.output.split(separator: "\n").count > 1
+        }
+        try await store.stop()
+        try await eventually("it is told") { monitor.errors == "no sign of the store; the last view may be old\n" }
+    }
+
     @Test(arguments: [false, true])
     func `The last view that up prints is the newest, however fast it came after another`(isBusy: Bool) async throws {
         let store = try await CounterStore(workers: 0)

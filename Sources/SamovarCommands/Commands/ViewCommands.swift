@@ -69,7 +69,7 @@ struct MonitorCommand<Types: ProgramTypes>: AsyncParsableCommand {
                         return try await PanelScreen(client: client, past: past, text: { try Types.screen(of: $0) }).run()
                     }
                     try show(view, on: screen)
-                case .stale: if format == .text { printError("no sign of the store; the last view may be old") }
+                case .stale: printError("no sign of the store; the last view may be old")
                 case .live, .resyncing, .idle: break
                 }
             }
