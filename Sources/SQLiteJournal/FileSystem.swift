@@ -298,7 +298,6 @@ extension JournalError {
         let code: Code =
             switch errno {
             case ENOSPC, EDQUOT: .full
-            case EACCES, EPERM, EROFS: .denied
             case EMFILE where !isBegun, ENFILE where !isBegun, ENOMEM where !isBegun: .unavailable
             default: .inputOutput
             }

@@ -80,11 +80,7 @@ import Testing
         #expect((error.code == .full) == isFull && error.forbidsWriting == !isFull)
     }
 
-    @Test func `Who may not is told so, and what a process lacks to begin is no error of the disk`() {
-        for system in [EACCES, EPERM, EROFS] {
-            let error = JournalError(errno: system, "2000.new cannot be created.")
-            #expect(error.code == .denied && !error.forbidsWriting)
-        }
+    @Test func `What a process lacks to begin is no error of the disk`() {
         for system in [EMFILE, ENFILE, ENOMEM] {
             #expect(JournalError(errno: system, "2000.new cannot be created.", isBegun: false).code == .unavailable)
             #expect(JournalError(errno: system, "2000.new cannot be written.").code == .inputOutput)
