@@ -74,9 +74,6 @@ final class StoreLoop: Sendable {
                 opened.close()
                 opened.letGo()
                 pause = outdated.pause
-            } catch {
-                opened.close()
-                throw error
             }
         }
     }
@@ -115,6 +112,9 @@ final class StoreLoop: Sendable {
             logger.warning("the journal is opened again: \(error)")
             throw Standby.IsOutdated(pause: 1_000)
         }
+        var hasThread = false
+        // Without the witnesses of its end on disk the log must not go, whatever keeps the store from serving.
+        defer { if !hasThread { opened.close() } }
         // The journal is one that can be served: from here on it is written.
         guard var begun = try begin(opened, &machine, accepted, page, clock) else { return (true, .success(())) }
         defer { opened.journal.mark(in: nil) }
@@ -133,6 +133,7 @@ final class StoreLoop: Sendable {
         // Behind all that may keep it from serving, and before the first turn: what a start wrote that fails would forbid an older build.
         if isNew { try opened.establish(machine.schema, seed: begin) } else { try opened.adopt(machine.schema) }
         let journal = try JournalThread(opened.journal) { [mailbox] in mailbox.post($0) }
+        hasThread = true
         // Also if there is no thread for maintenance.
         defer { journal.end() }
         // Without the marker, which tells of calls on this thread. What the program does not survive there is left alone.
