@@ -91,6 +91,14 @@ import Testing
         )
     }
 
+    @Test func `An endpoint in a file of settings is that of the store whose data folder the file has`() async throws {
+        let scratch = try Scratch()
+        let file = try scratch.write("endpoint: tcp://127.0.0.1:\(try Ports.free())\ninsecureTcp: true\n", to: "settings.yaml")
+        let child = try Child(Executable.counter, ["status", "--config", file], in: scratch)
+        #expect(try await child.wait() == .exited(69), "\(child.errors)")
+        #expect(child.errors.contains("no store answers at ipc://"), "\(child.errors)")
+    }
+
     @Test(arguments: [["replay"], ["journal", "list"], ["journal", "verify"], ["why", "state.sync"], ["diff", "1"], ["verify"]])
     func `Who names an endpoint to a command that reads a journal is not shown that of another store`(_ command: [String])
         async throws

@@ -126,10 +126,10 @@ extension ProcessSettings {
     }
 
     /// How an operator reaches its store: without a key by its sockets in a folder, and never by a folder that was not named with an
-    /// endpoint on TCP, for that may be another store's.
+    /// endpoint on TCP by a flag or a variable, for that may be another store's.
     func admin<Types: ProgramTypes>(for types: Types.Type) throws -> AdminClient {
         let access = try access(for: types)
-        guard data == nil else { return AdminClient(at: access) }
+        guard data == nil, !isEndpointOfFile else { return AdminClient(at: access) }
         guard let reachable = access.forOperators else {
             throw CommandFailure(
                 .configuration,

@@ -38,6 +38,8 @@ package struct ProcessSettings: Equatable, Sendable {
     package var warnings: [String] = []
     /// What names the store, for whoever does not want it named: flags, variables, lines of the file.
     package var storePlaces: [String] = []
+    /// A file of settings has the endpoint: that of the store whose other settings it has, its data folder among them.
+    var isEndpointOfFile = false
 
     /// - Parameter flags: the texts of the flags that were given, by the keys of their settings (`log.level`).
     /// - Throws: `SettingsError` for a value that does not fit, wherever it stands, and for an unknown key in the file.
@@ -79,6 +81,7 @@ package struct ProcessSettings: Equatable, Sendable {
         if let seconds = try reader.integer("store.goodbyeSeconds", in: 0...60) { settings.goodbye = .seconds(seconds) }
         settings.warnings = try reader.finish()
         settings.storePlaces = ["data", "endpoint"].compactMap { reader.places[$0] }
+        settings.isEndpointOfFile = reader.places["endpoint"].map { !$0.hasPrefix("--") && !$0.hasPrefix("SAMOVAR_") } ?? false
         return settings
     }
 }
