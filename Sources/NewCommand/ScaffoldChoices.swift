@@ -29,7 +29,7 @@ struct ScaffoldRepository: Equatable, Sendable {
 
     /// What SwiftPM calls a package: the end of its address, without `.git`.
     var package: String {
-        let end = url.split(whereSeparator: { "/:".contains($0) }).last.map(String.init) ?? ""
+        let end = url.split(separator: "/").last.map(String.init) ?? ""
         return (end.hasSuffix(".git") ? String(end.dropLast(4)) : end).lowercased()
     }
 

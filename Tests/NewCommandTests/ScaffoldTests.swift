@@ -76,7 +76,7 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
 
     @Test(arguments: [
         ("https://example.org/samovar", "samovar"), ("https://example.org/tea/Kettle.git", "kettle"),
-        ("git@example.org:samovar", "samovar"),
+        ("git@example.org:tea/samovar.git", "samovar"),
         ("https://example.org/fork/", "fork"),
     ])
     func `Products are those of the package that SwiftPM makes of the address`(url: String, package: String) throws {
