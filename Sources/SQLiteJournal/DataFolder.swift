@@ -102,7 +102,8 @@ public final class DataFolder: Sendable {
         let isKnown = lock.withLock { fstat($0.descriptor, &known) == 0 }
         guard isKnown, stat(file(Self.lockFile), &found) == 0, (known.st_dev, known.st_ino) == (found.st_dev, found.st_ino) else {
             throw JournalError(
-                .unavailable, "The data folder \(path) was moved or replaced while this process has it: nothing is written there.")
+                .unavailable,
+                "The data folder \(path) was moved or replaced, or has lost its file \(Self.lockFile): nothing is written there.")
         }
     }
 

@@ -110,18 +110,24 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: data + "/archive"))
     }
 
-    @Test func `A store of its own says where it has archived the old timeline, and drains when its terminal hangs up`()
-        async throws
-    {
+    @Test func `Fresh waits for who has the folder, and does not archive it unseen`() async throws {
+        let store = try await CounterStore(Executable.tally, workers: 0)
+        let child = try Child(Executable.counter, ["up", "--fresh", "--data", store.data], in: store.scratch)
+        #expect(try await child.wait() == .exited(75))
+        #expect(child.errors.contains("\(store.data) is in use by process"), "\(child.errors)")
+        try await store.stop()
+        #expect(!FileManager.default.fileExists(atPath: store.data + "/archive"))
+    }
+
+    @Test func `A store of its own says where it has archived the old timeline`() async throws {
         let scratch = try Scratch()
         let data = scratch.folder("data")
         for isSecond in [false, true] {
             let store = try Child(Executable.counter, ["store", "--fresh", "--data", data], in: scratch)
             try await eventually("it serves") { store.errors.contains("serving") }
             #expect(store.errors.contains("archived the old timeline in \(data)/archive/") == isSecond)
-            store.send(SIGHUP)
+            store.send(SIGTERM)
             #expect(try await store.wait() == .exited(0))
-            #expect(store.errors.contains("stopped"), "\(store.errors)")
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: data + "/archive").count == 1)
     }

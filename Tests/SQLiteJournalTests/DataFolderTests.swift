@@ -153,7 +153,7 @@ import Testing
             // Of a folder that is not there nothing is listed.
             func names() -> [String]? { try? FileManager.default.contentsOfDirectory(atPath: scratch.data) }
             let before = names()
-            expect(.unavailable, "was moved or replaced while this process has it") {
+            expect(.unavailable, "was moved or replaced, or has lost its file lock") {
                 try journal.save(Snapshot(turn: 1, bytes: [2]))
             }
             #expect(names() == before)

@@ -8,7 +8,7 @@ import UnixSignals
 
 /// Runs the service of a process until it ends by itself, by SIGTERM or SIGINT, or with its supervisor.
 ///
-/// - Parameter onHangup: what SIGHUP means; nil for the same as SIGTERM.
+/// - Parameter onHangup: what SIGHUP means; nil for the end of the process.
 func runProcess(
     _ service: some Service, lifeline: Lifeline?, onHangup: (@Sendable () -> Void)? = nil, logger: Logger
 ) async throws {
@@ -24,7 +24,7 @@ func runProcess(
                     service: service, successTerminationBehavior: .gracefullyShutdownGroup,
                     failureTerminationBehavior: .gracefullyShutdownGroup),
             ],
-            gracefulShutdownSignals: [.sigterm, .sigint] + (onHangup == nil ? [.sighup] : []), logger: quiet))
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
     try await group.run()
 }
 

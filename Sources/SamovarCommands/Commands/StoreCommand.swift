@@ -155,7 +155,7 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
             // The next supervisor waits 5 s for the data folder.
             store.drain(within: .seconds(2))
         }
-        // Without keys it ends when its terminal hangs up.
+        // Without keys it ends as ever when its terminal hangs up.
         let readKeys = settings.keys == nil ? nil : { @Sendable in store.readKeys() }
         try await runProcess(store, lifeline: lifeline ? news : nil, onHangup: readKeys, logger: logger)
     }

@@ -89,8 +89,10 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
             group.addTask { [self] in try await watch(client, store) }
             group.addTask {
                 // One sequence hears all signals: what comes between two sequences is lost.
-                for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup) {
-                    if signal == .sighup, settings.keys != nil {
+                // Without keys it ends as ever when its terminal hangs up.
+                let hangup: [UnixSignal] = settings.keys == nil ? [] : [.sighup]
+                for await signal in await UnixSignalsSequence(trapping: [.sigterm, .sigint] + hangup) {
+                    if signal == .sighup {
                         supervisor.hangUp()
                         continue
                     }

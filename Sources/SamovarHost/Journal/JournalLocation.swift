@@ -176,10 +176,17 @@ public struct JournalLocation: Sendable, CustomStringConvertible {
     /// - Throws: `StoreError` if it is another program's.
     package func requireNoOther(than schema: Schema) async throws {
         try await onJournalThread {
-            // What keeps it from being read is told by what comes next, or is why a new one is begun.
-            guard let opened = try? OpenedJournal(reading: self, wait: .zero) else { return }
-            defer { opened.close() }
-            guard let author = try? opened.author(), !author.hasPrefix("\(schema.name) version ") else { return }
+            let author: String?
+            do throws(StoreError) {
+                let opened = try OpenedJournal(reading: self)
+                defer { opened.close() }
+                author = try opened.author()
+            } catch {
+                // What else keeps it from being read is why a new one is begun, or is told by what comes next.
+                guard error.code != .busy else { throw error }
+                return
+            }
+            guard let author, !author.hasPrefix("\(schema.name) version ") else { return }
             throw StoreError(
                 .configuration,
                 "\(self) holds the journal of \(author), which is another program: name another folder with --data, or move it away"
