@@ -238,6 +238,18 @@ import Testing
         #expect(try rig.state().done.count == 80)
     }
 
+    /// How many rounds, of at most 40, go by until nothing waits in the inbox.
+    private static func roundsUntilTaken(_ rig: Rig) -> Int {
+        var waited = 0
+        while rig.machine.clients.inbox.count > 0, waited < 40 {
+            rig.machine.advance(now: rig.now)
+            rig.machine.flush(now: rig.now)
+            rig.performAndCommit()
+            waited += 1
+        }
+        return waited
+    }
+
     @Test func `An input does not wait for the end of the answers`() throws {
         var settings = StoreSettings()
         settings.turnsPerRound = 4
@@ -248,13 +260,7 @@ import Testing
         #expect(tasks.count == 40)
         rig.deliver(.result(JobResults(tasks.map { $0.answered($0.name) }), credit: 80), from: worker(1))
         rig.deliver(inputs([.add(1)], from: 2), from: client(1))
-        var waited = 0
-        while rig.machine.clients.inbox.count > 0, waited < 40 {
-            rig.machine.advance(now: rig.now)
-            rig.machine.flush(now: rig.now)
-            rig.performAndCommit()
-            waited += 1
-        }
+        let waited = Self.roundsUntilTaken(rig)
         #expect(waited <= 3 && !rig.machine.workers.answers.isEmpty, "after \(waited) rounds")
         rig.round()
         #expect(try rig.state().done.count == 40)
@@ -272,13 +278,7 @@ import Testing
         rig.now = rig.now + .seconds(1)
         rig.deliver(.result(JobResults(tasks.map { $0.answered($0.name) }), credit: 90), from: worker(1))
         rig.deliver(inputs([.add(1)], from: 3), from: client(1))
-        var waited = 0
-        while rig.machine.clients.inbox.count > 0, waited < 40 {
-            rig.machine.advance(now: rig.now)
-            rig.machine.flush(now: rig.now)
-            rig.performAndCommit()
-            waited += 1
-        }
+        let waited = Self.roundsUntilTaken(rig)
         #expect(waited <= 4 && !rig.machine.workers.answers.isEmpty, "after \(waited) rounds")
     }
 
