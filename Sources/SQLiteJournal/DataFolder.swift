@@ -88,6 +88,7 @@ public final class DataFolder: Sendable {
         guard descriptor >= 0 else { return nil }
         defer { closeFile(descriptor) }
         guard flock(descriptor, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK else { return nil }
+        // A file that cannot be read tells of nobody.
         return try? holder(descriptor, at: file)
     }
 

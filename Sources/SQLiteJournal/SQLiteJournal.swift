@@ -72,8 +72,9 @@ public final class SQLiteJournal: Journal, Sendable {
     /// A folder has one journal open at a time, and none while it is archived. When it throws, no file has changed but for its mode.
     ///
     /// - Throws: ``JournalError/Code/lost`` when there was a journal and it is gone or no database; ``JournalError/Code/damaged`` when it
-    ///   has lost its end, or is not the one of this folder; ``JournalError/Code/format`` for a file of another format; ``JournalError/Code/missing`` when a journal
-    ///   that is only to be read was never begun; ``JournalError/Code/full``, ``JournalError/Code/inputOutput``.
+    ///   has lost its end, or is not the one of this folder; ``JournalError/Code/format`` for a file of another format;
+    ///   ``JournalError/Code/missing`` when a journal that is only to be read was never begun; ``JournalError/Code/full``,
+    ///   ``JournalError/Code/inputOutput``.
     public init(in folder: DataFolder, access: Access = .readWrite) throws(JournalError) {
         let opening = try JournalOpening(folder, access)
         connection = opening.connection
@@ -127,7 +128,7 @@ public final class SQLiteJournal: Journal, Sendable {
                 try snapshotFolder.removeAll(but: Self.snapshotLimit)
             }
         } catch {
-            if error.forbidsWriting { state.withLock { $0.failure = $0.failure ?? error } }
+            if error.forbidsWriting { state.withLock { fail(&$0, error) } }
             throw error
         }
     }
@@ -169,11 +170,7 @@ public final class SQLiteJournal: Journal, Sendable {
     public func close() throws(JournalError) {
         try state.withLock { state throws(JournalError) in
             guard state.folder != nil else { return }
-            if let failure = state.failure {
-                // However the connection ends, it writes nothing.
-                try connection.keepLog()
-                throw failure
-            }
+            if let failure = state.failure { throw failure }
             // While there is no log, the witness has to name the end.
             try state.head?.synchronize()
             try connection.close()
@@ -186,6 +183,13 @@ public final class SQLiteJournal: Journal, Sendable {
 }
 
 extension SQLiteJournal {
+    /// Nothing is written any more, however the connection ends.
+    private func fail(_ state: inout State, _ error: JournalError) {
+        state.failure = state.failure ?? error
+        // The first error is the one that tells.
+        try? connection.keepLog()
+    }
+
     /// From here on the files of the journal are written. Nothing happens if they are already.
     ///
     /// - Throws: ``JournalError/Code/inputOutput``, ``JournalError/Code/full``.
@@ -268,7 +272,7 @@ extension SQLiteJournal {
                 try begin(&state)
                 return try body(&state)
             } catch {
-                if error.forbidsWriting { state.failure = error }
+                if error.forbidsWriting { fail(&state, error) }
                 throw error
             }
         }

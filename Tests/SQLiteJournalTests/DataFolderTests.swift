@@ -141,6 +141,21 @@ import Testing
         #expect(try scratch.files() == ["lock"])
     }
 
+    @Test func `After an error that forbids writing the log stays, however the journal is let go`() throws {
+        let scratch = try Scratch()
+        func fail() throws {
+            let journal = try scratch.journal()
+            try journal.append(Batch(first: 1, last: 1, bytes: [1]))
+            // In the place of the folder.
+            try Data().write(to: URL(filePath: scratch.data + "/snapshots"))
+            expect(.inputOutput, "snapshots is a file") { try journal.save(Snapshot(turn: 1, bytes: [1])) }
+        }
+        try fail()
+        #expect(try scratch.files().contains("journal.sqlite-wal"))
+        try FileManager.default.removeItem(atPath: scratch.data + "/snapshots")
+        #expect(try scratch.journal().last == 1)
+    }
+
     @Test func `Nothing is written where a folder has been that was moved, or is another one now`() throws {
         let scratch = try Scratch()
         let journal = try scratch.journal()
