@@ -10,17 +10,18 @@ public import SamovarWire
 ///
 /// | | subscribing | live | lost |
 /// |---|---|---|---|
-/// | ticked | 3 s (23 s with keys): reconnect | 3 s: stale, reconnect; subscribing | at `until`: reconnect |
+/// | ticked | 3 s (23 s with keys): stale if a view is shown, reconnect | 3 s: stale, reconnect; subscribing | at `until`: reconnect |
 /// | VIEW by the SUB socket | live; shown if newer | shown if newer | – |
 /// | TICK | live; asks if behind; idle | asks if behind; idle | – |
-/// | GOODBYE | lost | stale, lost | – |
+/// | GOODBYE | stale if a view is shown, lost | stale, lost | – |
 /// | answered (from the front) | shown if newer | same timeline: shown if newer | shown if newer |
-/// | disconnected | lost | stale, lost | – |
+/// | disconnected | stale if a view is shown, lost | stale, lost | – |
 /// | disconnected, the key is refused | lost; after the last place for the longest pause, and check the key | the same | – |
 /// | another key was found | – | – | lost, but for no pause: once |
 ///
 /// It begins as one that was lost, and asks at once. Behind is: nothing is shown, another timeline than that of the view shown,
-/// or a newer view than it for more than 200 ms. It asks at most once a second.
+/// or a newer view than it for more than 200 ms. It asks at most once a second. That a view is stale is said once, until it is live or
+/// another is shown.
 public struct SubscriberMachine: ~Copyable {
     public struct Settings: Equatable, Sendable {
         /// Silence of the SUB socket after which another is opened; ticks come every second.
@@ -67,6 +68,8 @@ public struct SubscriberMachine: ~Copyable {
     private(set) var state = State.lost(until: Timestamp(microseconds: .min))
     /// The view that is shown.
     private var shown: (timeline: Timeline, turn: Int)?
+    /// Whether who watches takes what it has for current: a view, or that it is live, was told after the last `stale`.
+    private var isTrusted = false
     /// The timeline of the newest frame from the SUB socket.
     private var timeline = Timeline.zero
     /// A view that the store has published and that is not here. In another timeline than that of the turn it never comes.
@@ -122,10 +125,13 @@ extension SubscriberMachine {
         var actions: [Action] = []
         switch state {
         case .subscribing(let since):
-            if now >= since + greeting { subscribe(now, &actions) }
+            if now >= since + greeting {
+                distrust("no sign of the store for \(greeting)", &actions)
+                subscribe(now, &actions)
+            }
         case .live(let heard):
             if now >= heard + settings.silence {
-                actions += [.stale, .note("no tick for \(settings.silence)")]
+                distrust("no tick for \(settings.silence)", &actions)
                 subscribe(now, &actions)
             }
         case .lost(let until):
@@ -207,6 +213,7 @@ extension SubscriberMachine {
         self.timeline = timeline
         if case .live = state {} else { actions.append(.live) }
         state = .live(heard: now)
+        isTrusted = true
         attempts.succeed()
     }
 
@@ -216,6 +223,7 @@ extension SubscriberMachine {
             actions.append(.note("the timeline is \(timeline) and no more \(shown.timeline)"))
         }
         shown = (timeline: timeline, turn: turn)
+        isTrusted = true
         if let wanted = missing, turn >= wanted.turn || timeline != wanted.timeline { missing = nil }
         actions.append(.show(turn: turn, bytes: bytes, timeline: timeline))
     }
@@ -238,13 +246,16 @@ extension SubscriberMachine {
     }
 
     private mutating func lose(_ reason: String, _ now: Timestamp, _ actions: inout [Action]) {
-        switch state {
-        case .lost: return
-        case .subscribing: break
-        case .live: actions += [.stale, .note(reason)]
-        }
+        if case .lost = state { return }
+        distrust(reason, &actions)
         let (pause, refusal) = attempts.fail(now, &random)
         state = .lost(until: now + pause)
         if refusal != nil { actions.append(.checkKey) }
+    }
+
+    private mutating func distrust(_ reason: String, _ actions: inout [Action]) {
+        guard isTrusted else { return }
+        isTrusted = false
+        actions += [.stale, .note(reason)]
     }
 }

@@ -50,8 +50,10 @@ import Testing
         _ = machine.answered(turn: 5, bytes: [5], timeline: home, now: at(0))
         let early = machine.ticked(now: at(2.9))
         let due = machine.ticked(now: at(3))
+        let again = machine.ticked(now: at(6))
         #expect(early == [])
-        #expect(due == [.reconnect])
+        #expect(due == [.stale, .note("no sign of the store for 3.0 seconds"), .reconnect])
+        #expect(again == [.reconnect], "that is said once")
     }
 
     @Test func `With a key the handshake has its time before silence counts, unless there is another place to try`() {
@@ -62,7 +64,7 @@ import Testing
             _ = machine.answered(turn: 5, bytes: [5], timeline: home, now: at(0))
             #expect(machine.deadline == at(seconds))
             #expect(machine.ticked(now: at(seconds - 0.1)) == [])
-            #expect(machine.ticked(now: at(seconds)) == [.reconnect])
+            #expect(machine.ticked(now: at(seconds)) == [.stale, .note("no sign of the store for \(seconds) seconds"), .reconnect])
             _ = machine.received(tick(view: 5), now: at(30))
             #expect(machine.ticked(now: at(33)) == [.stale, .note("no tick for 3.0 seconds"), .reconnect])
         }
@@ -97,6 +99,25 @@ import Testing
         #expect(again == [])
         #expect(late == [])
         #expect(opened == [.reconnect])
+    }
+
+    @Test func `A view from the front is stale when the store goes before its first tick`() {
+        let ends: [(inout SubscriberMachine) -> [SubscriberMachine.Action]] = [
+            { $0.disconnected(now: at(0.5)) }, { $0.received(Envelope(.goodbye, timeline: home), now: at(0.5)) },
+        ]
+        for (end, reason) in zip(ends, ["the connection broke", "the store closes"]) {
+            var machine = subscribing()
+            _ = machine.answered(turn: 5, bytes: [5], timeline: home, now: at(0.2))
+            let lost = end(&machine)
+            _ = machine.ticked(now: at(0.5))
+            let again = machine.disconnected(now: at(0.6))
+            #expect(lost == [.stale, .note(reason)])
+            #expect(again == [], "that is said once")
+            _ = machine.answered(turn: 6, bytes: [6], timeline: home, now: at(0.7))
+            _ = machine.ticked(now: at(0.7))
+            let newer = machine.disconnected(now: at(0.8))
+            #expect(newer == [.stale, .note("the connection broke")], "and of the next that is shown")
+        }
     }
 
     @Test func `A broken subscription is tried again`() {
