@@ -15,6 +15,7 @@ import SamovarWire
 /// | a worker | not here | connected |
 /// |---|---|---|
 /// | `greet` | joined; what it can prove to hold is its own | the same, also at another route, where it is from now on |
+/// | `greet` of another at its route | – | the same as GOODBYE |
 /// | `received`: results | – | they wait; `takeAnswer` |
 /// | `received`: GOODBYE | – | it leaves, and what it holds goes to others |
 /// | `ended` | it has left by record | the same as GOODBYE, and what it had started is suspected |
@@ -73,6 +74,8 @@ struct Workers {
         if !turns.state.joined.contains(id) || turns.state.missing[id] != nil {
             turns.write(.workerJoined(id), sender: sender, now: now)
         }
+        // What was sent there would come to this one now.
+        if let other = connections[route], other != id { part(other, from: route, now: now, &scheduler, &turns, &out) }
         connections.connect(id, identity, at: route)
         let before = Set(scheduler.dispatcher.jobs(of: id)).subtracting(answered(by: id, scheduler))
         scheduler.join(offer, takesProofs: hello.takesProofs, at: route, now: now)

@@ -143,6 +143,20 @@ import Testing
         #expect(workers.connections[worker(1)] == nil && workers.deadWorkers == 0)
     }
 
+    @Test mutating func `Where another worker says HELLO, the one before has left, and what it held goes to others`() throws {
+        var bench = try PartBench()
+        let open = try #require(try bench.order(job("a")))
+        try greet(&bench)
+        _ = handOut(&bench)
+        try greet(by: 2, at: worker(1), credit: 0, &bench)
+        let (joined, waits) = (bench.turns.state.joined, bench.scheduler.dispatcher.waits(open))
+        #expect(joined == [workerID(2)] && waits == at(1))
+        #expect(workers.connections[worker(1)] == workerID(2))
+        try tell(.credit(1), from: 2, at: worker(1), &bench)
+        let told = handOut(&bench)
+        #expect(told.map(\.effect) == [open])
+    }
+
     @Test(arguments: ["signal 9", nil])
     mutating func `A task that waits for the disk when its worker ends goes to others, and nothing is held against it`(
         evidence: String?
