@@ -68,8 +68,18 @@ struct QueuesCommand<Types: ProgramTypes>: AsyncParsableCommand {
     func run() async throws {
         let admin = try options.admin(for: Types.self)
         if pause || resume {
-            _ = try await admin.ask(pause ? "pause" : "resume", place)
-            if !json { printError("\(pause ? "paused" : "resumed") \(queue.map { "queue \($0)" } ?? "label “\(label ?? "")”")") }
+            let reply = try await admin.ask(pause ? "pause" : "resume", place)
+            let name = queue.map { "queue \($0)" } ?? "label “\(label ?? "")”"
+            // A name that was mistyped is one that nobody had paused.
+            let isNew = reply["changed"] != false
+            let text =
+                switch (pause, isNew) {
+                case (true, true): "paused \(name)"
+                case (true, false): "\(name) was paused already"
+                case (false, true): "resumed \(name)"
+                case (false, false): "\(name) was not paused"
+                }
+            if !isNew || !json { printError(text) }
         } else if rule {
             _ = try await admin.ask("rule", rules)
             if !json { printError(hasRules ? "queue \(queue ?? "") has new rules" : "queue \(queue ?? "") has no rules any more") }

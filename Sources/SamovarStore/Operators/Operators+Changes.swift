@@ -49,6 +49,7 @@ extension Operators {
         // What the program makes of each belongs to the same batch, which must not grow without a limit. What it made of those before may have
         // been the next one's end, and what ended the store comes alone: either is for the next request.
         var taken = 0
+        let former = turns.state.ledger.controls
         while taken < changes.count,
             taken == 0 || turns.canTake && isPossible(changes[taken], turns.state) && turns.mayTake(changes[taken].call)
         {
@@ -57,7 +58,8 @@ extension Operators {
         }
         if let word { return .success(done(Array(ids.prefix(taken)), word, request, turns.state.ledger)) }
         let controls = turns.state.ledger.controls
-        return .success(["paused": controls.shownPaused, "rules": controls.shownRules])
+        return .success(
+            ["paused": controls.shownPaused, "rules": controls.shownRules, "changed": .bool(controls != former)])
     }
 
     private func isPossible(_ change: Change, _ state: borrowing StoreState) -> Bool {

@@ -103,6 +103,20 @@ import Testing
         #expect(left == 0 && !bench.scheduler.dispatcher.hasWaiting)
     }
 
+    @Test mutating func `Who pauses, resumes or rules is told what is set, and whether that is anything new`() throws {
+        var bench = try PartBench()
+        let place: MessagePackValue = ["queue": "mail"]
+        let rule: MessagePackValue = ["queue": "mail", "rate": 5]
+        for (verb, arguments, isNew) in [
+            ("resume", place, false), ("pause", place, true), ("pause", place, false), ("resume", ["label": "mail"], false),
+            ("resume", place, true), ("rule", place, false), ("rule", rule, true), ("rule", rule, false),
+        ] {
+            let answer = try ask(verb, with: arguments, &bench)
+            let controls = bench.turns.state.ledger.controls
+            #expect(answer == ["paused": controls.shownPaused, "rules": controls.shownRules, "changed": .bool(isNew)], "\(verb)")
+        }
+    }
+
     @Test mutating func `What is no dead effect is refused, and nothing of the list is done`() throws {
         var bench = try PartBench()
         let (dead, open) = try order(dead: 1, &bench)
