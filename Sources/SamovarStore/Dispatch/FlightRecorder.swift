@@ -14,16 +14,16 @@ struct FlightRecorder {
     private static let ordinalLimit = 1 << 20
 
     struct Row {
-        var turn = 0
-        var handedOut = Timestamp(microseconds: 0)
+        let turn: Int
+        let handedOut: Timestamp
         /// Seconds after that; less than nothing while it runs.
         var ended: Float = -1
         /// Seconds until the job told of itself first; less than nothing before.
         var heard: Float = -1
-        var worker: UInt32 = 0
+        let worker: UInt32
         /// From the lowest: 3 bits for the outcome, 0 while it runs; 1 bit, whether the worker came with the job; 8 bits for the number of the
         /// attempt among those that count; 20 bits for the ordinal.
-        var bits: UInt32 = 0
+        var bits: UInt32
 
         var ordinal: Int { Int(bits >> 12) }
 
@@ -74,10 +74,12 @@ struct FlightRecorder {
     mutating func handedOut(
         _ effect: EffectID, attempt: Int, to worker: UInt32, isClaimed: Bool = false, now: Timestamp
     ) -> Int {
-        if rows.isEmpty { rows = [Row](repeating: Row(), count: Self.limit) }
         let bits = Self.bits(of: effect.ordinal) | UInt32(min(attempt, 255)) << 4 | (isClaimed ? 8 : 0)
         let turn = effect.ordinal < Self.ordinalLimit ? effect.turn : 0
-        rows[count & (Self.limit - 1)] = Row(turn: turn, handedOut: now, worker: worker, bits: bits)
+        let row = Row(turn: turn, handedOut: now, worker: worker, bits: bits)
+        // Of these copies none is read before another attempt has taken its place.
+        if rows.isEmpty { rows = [Row](repeating: row, count: Self.limit) }
+        rows[count & (Self.limit - 1)] = row
         count &+= 1
         return count &- 1
     }

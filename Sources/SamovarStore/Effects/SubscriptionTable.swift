@@ -53,7 +53,7 @@ struct SubscriptionTable: Equatable, Sendable {
     /// place than it had there. The only timer with this message is the one that fired; who has its name takes the other one.
     mutating func rename(to id: EffectID, firing message: [UInt8]) {
         let timers = activations.values.filter { if case .timer(_, message) = $0.wanted.kind { true } else { false } }
-        guard timers.count == 1, let timer = timers.first, timer.id != id else { return }
+        guard timers.count == 1, let timer = timers.first else { return }
         if let (label, holder) = activations.first(where: { $0.value.id == id }) {
             switch holder.wanted.kind {
             // A source is an open effect of its name.

@@ -83,9 +83,21 @@ import Testing
         var requests = Self.asked(pages: [Self.views, waiting])
         #expect(requests.add(waiting, of: .main) == false && requests.add(Self.views, of: .main) == false && requests.count == 2)
         #expect(requests.answered(by: .views(ViewPage(after: 4, views: []))) == [])
-        #expect(requests.answered(by: .outputs(OutputPage(after: EffectID(turn: 3, ordinal: 0), outputs: []))) == [])
+        let output = EmittedOutput(id: EffectID(turn: 5, ordinal: 0), bytes: [1])
+        #expect(requests.answered(by: .outputs(OutputPage(after: EffectID(turn: 3, ordinal: 0), outputs: [output]))) == [])
         #expect(requests.answered(by: .outputs(OutputPage(after: Self.place, outputs: []))) == [], "it waits for an output")
         let lost = OutputPage(after: Self.place, lost: EffectID(turn: 9, ordinal: 0), outputs: [])
         #expect(requests.answered(by: .outputs(lost)) == [waiting] && requests.count == 1)
+    }
+
+    @Test func `A turn that nobody waits for any more is waited for when it is asked for again`() {
+        var requests = Self.asked(.settle(turn: 5))
+        requests.giveUp(5)
+        requests.giveUp(6)
+        #expect(requests.hasGivenUp(5) && !requests.isWaiting(for: 5) && requests.count == 0)
+        #expect(!requests.hasGivenUp(6), "nobody has asked for it")
+        requests.add(.settle(turn: 5))
+        #expect(requests.isWaiting(for: 5) && !requests.hasGivenUp(5))
+        #expect(requests.frames == [.settle(turn: 5)])
     }
 }

@@ -68,6 +68,18 @@ import Testing
         #expect(effects(in: served.first) == [1, 1_998, 1_999, 2_000])
     }
 
+    @Test func `Of the lines that go, those are told that a worker has still`() {
+        var lines = WaitingLines()
+        for (number, need) in ["gpu", "tape"].enumerated() {
+            _ = lines.append(entry(number + 1), RunOptions(queue: "mail", needs: [need]))
+        }
+        let served = lines.serve(["mail"], can: ["gpu"], insteadOf: [])
+        #expect(served.map(\.needs) == [["gpu"], []] && lines.count == 3)
+        let gone = lines.forgetStale { _ in false }
+        #expect(gone.map(\.needs) == [["gpu"]], "nobody has the one with a tape")
+        #expect(lines.all.map(\.needs) == [[]])
+    }
+
     @Test func `A line knows whether it is that of the default queue`() {
         #expect(WaitingLine(LineName(queue: .default), nil).isDefault && !WaitingLine(LineName(queue: "mail"), nil).isDefault)
     }

@@ -137,4 +137,19 @@ import Testing
         #expect(copy.batch.bytes == log.batch.bytes)
         #expect(try again.state() == engine.state())
     }
+
+    @Test func `What is only supposed asks no gate, and accept decides`() throws {
+        let notes = Notes()
+        let (engine, _) = try Self.started(gates: [notes.gate("one", rejects: true)])
+        var log = TurnLog(ofReplayAfter: engine.head)
+        var verdicts: [Outcome.Verdict] = []
+        for (number, input) in [(2, .add(3)), (3, .forbidden)] as [(Int, Shop.Input)] {
+            let turn = SupposedTurn(
+                number: number, time: at(2), origin: TypedEngineTests.origin, sender: nil, root: number,
+                content: .input(packed(input)))
+            verdicts.append(try engine.suppose(turn, log: &log) { _, _ in number + 1 }.verdict)
+        }
+        #expect(verdicts == [.applied, .refused(packed(Shop.Refusal.notHere(total: 3)))])
+        #expect(notes.takeAll() == [])
+    }
 }

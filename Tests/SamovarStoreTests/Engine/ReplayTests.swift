@@ -51,6 +51,26 @@ import Testing
         #expect(error.text == "`update` returns another command than it did: it has changed or is not deterministic")
     }
 
+    @Test func `An order of any kind that is another one than it was is found at its turn`() throws {
+        func pause(_ label: String) -> [Shop.Wish] { [Shop.Wish(verb: "pause", label: label)] }
+        let changes: [(before: Shop.Input, after: Shop.Message)] = [
+            (.order([Shop.Job(name: "a")]), .order([Shop.Job(name: "b")])), (.chain(3), .chain(4)), (.cancel("a"), .cancel("b")),
+            (.emit(["a"]), .emit(["b"])), (.wish(pause("a")), .wish(pause("b"))),
+        ]
+        for (before, after) in changes {
+            let (engine, log) = try TypedEngineTests.started()
+            _ = try engine.take(packed(before), now: at(2), origin: TypedEngineTests.origin, log: log)
+            var records = try TypedEngineTests.records(log)
+            #expect(Self.failure(records) == nil)
+            guard case .applied(_, let hash, let closes) = records[1].event else {
+                return #expect(Bool(false), "turn 2 applies a message")
+            }
+            records[1].event = .applied(message: packed(after), hash: hash, closes: closes)
+            let error = Self.failure(records)
+            #expect(error?.turn == 2 && error?.divergence?.recorded == hash, "\(before)")
+        }
+    }
+
     // MARK: States
 
     /// The history, and then the digest of a state.

@@ -285,6 +285,8 @@ import Testing
             }
         }
         #expect(dropped == [.store], "a journal without that record is replayed as it was")
+        let counted = rig.machine.scheduler.dispatcher.meters.closings(0, .dropped)
+        #expect(counted == 1, "as metrics tell it")
     }
 
     @Test func `What the end of a source orders is an effect like any other`() throws {

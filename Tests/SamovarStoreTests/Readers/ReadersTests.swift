@@ -109,7 +109,7 @@ import Testing
         readers.publishView(now: at(1), &bench.turns, &bench.out)
         readers.publishTick(isIdle: true, head: head, &bench.out)
         let told = left(&bench)
-        #expect(told.filter { !$0.hasPrefix("tick") } == ["view \(head): 0"])
+        #expect(told.filter { !$0.hasPrefix("tick") } == ["view \(head): 0"] && readers.published == 1)
         #expect(told.first == "tick \(head), view 0" && told.last == "tick \(head), view \(head), idle")
         try add(1, &bench)
         readers.publishTick(isIdle: true, head: head + 1, &bench.out)

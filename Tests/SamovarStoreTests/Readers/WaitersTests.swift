@@ -100,4 +100,20 @@ import Testing
         for wish in wishes { #expect(take(wish, &waiters) == [client(2)]) }
         #expect(waiters.count == 0)
     }
+
+    @Test func `Reports are due each tick while few effects are open, and the more there are the more ticks they wait`() {
+        var waiters = Waiters()
+        waiters.insert(.settled(1), for: client(1))
+        /// In which of so many ticks they are due, if two effects are looked at for each.
+        func due(_ ticks: Int, effects: Int) -> [Int] {
+            (1...ticks).filter { _ in
+                let isDue = waiters.reportsAreDue(effects: effects, perTick: 2)
+                if isDue { waiters.report([1: "\(effects) effects"]) }
+                return isDue
+            }
+        }
+        #expect(due(6, effects: 5) == [3, 6])
+        #expect(due(3, effects: 1) == [1, 2, 3])
+        #expect(due(10, effects: 9) == [5, 10])
+    }
 }

@@ -91,6 +91,22 @@ import Testing
         #expect(queue.of(other.id).map(\.effect.turn) == [4, 5])
     }
 
+    @Test func `The end of an attempt waits for its own effect alone, if it is newer and was not taken`() {
+        var queue = AnswerQueue()
+        let streamed = result(4, .streamed(index: 1, message: [1], checkpoint: nil))
+        queue.append(answers(1...3), of: workerState(1))
+        queue.append([streamed, result(5, .returned)], of: workerState(2))
+        // The lease of each has the number of its turn.
+        func hasEnd(_ turn: Int, after counter: Int) -> Bool {
+            queue.hasEnd(of: EffectID(turn: turn, ordinal: 0), after: Lease(start: 1, counter: counter))
+        }
+        #expect((1...6).filter { hasEnd($0, after: $0 - 1) } == [1, 2, 3, 5], "the effect of turn 4 goes on")
+        #expect((1...6).filter { hasEnd($0, after: $0) } == [], "the newer ones are of other effects")
+        for _ in 1...2 { _ = queue.popFirst() }
+        #expect((1...6).filter { hasEnd($0, after: $0 - 1) } == [3, 5])
+        #expect((1...6).filter { hasEnd($0, after: $0) } == [])
+    }
+
     // MARK: Answers that came twice
 
     @Test func `What came twice is taken out when more wait than usual, and what differs stays in its order`() {
