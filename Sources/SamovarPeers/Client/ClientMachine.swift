@@ -264,6 +264,7 @@ extension ClientMachine {
         guard isPossible(expected: welcome.expected, &actions) else { return }
         credit = welcome.credit
         goBackToOldest()
+        requests.forgetGivenUp()
         // Sent away again at once for a request, we would never hear what became of inputs, for outcomes wait for the disk; and sent away
         // for inputs, never of a request.
         if isTurnedAway, backlog.count > 0, !hasPutOff {
@@ -403,7 +404,6 @@ extension ClientMachine {
     private mutating func greet(_ actions: inout [Action]) {
         repeatAt = nil
         requests.pause()
-        requests.forgetGivenUp()
         toldConfirmed = 0
         let hello = connection.hello(
             .client(session: session), schema: schema, isDurable: isDurable, mayHaveEnded: ending?.isSent ?? false)

@@ -128,7 +128,7 @@ struct ClientRequests {
 
     func hasGivenUp(_ turn: Int) -> Bool { givenUp.contains(turn) }
 
-    /// On another connection, the store knows nothing of them.
+    /// On a new connection the store knows nothing of them, also of those that were never asked there.
     mutating func forgetGivenUp() { givenUp.removeAll() }
 
     /// False if nobody asked. An older view than asked for is shown, and still waited for.

@@ -627,6 +627,18 @@ import Testing
         #expect(machine.received(waiting, now: at(3)) == [.waiting(turn: 5, on: "1 effect running")])
     }
 
+    @Test func `A turn that was given up before it was asked for takes no answer from a view`() throws {
+        var machine = welcomed()
+        _ = machine.disconnected(now: at(1))
+        _ = machine.ticked(now: at(2))
+        _ = try machine.settle(turn: 9, now: at(2))
+        machine.forget(settlementOf: 9)
+        _ = machine.received(welcome(), now: at(2))
+        _ = try machine.requestView(now: at(2))
+        let off = Envelope(.waiting(turn: 9, on: "`view` has trapped"), timeline: home)
+        #expect(machine.received(off, now: at(3)) == [.noView("`view` has trapped")])
+    }
+
     @Test func `Who was sent away for a request hears of its inputs before it asks again`() throws {
         var machine = welcomed()
         try submit(1, to: &machine)
