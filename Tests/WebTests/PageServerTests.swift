@@ -187,9 +187,12 @@ import Testing
         let up = try Child(
             Executable.tally, ["up", "--web", "--web-port", "\(port)", "--data", scratch.folder("data")], in: scratch)
         let line = try await eventually("the page is told of: \(up.errors)") {
-            up.errors.firstMatch(of: /page: the page is at http:\/\/127\.0\.0\.1:([0-9]+)\/#t=[0-9a-f]{64}\n/)
+            up.errors.firstMatch(
+                of: /page: the page is at http:\/\/127\.0\.0\.1:([0-9]+)\/#t=…, with the token that is in (.*web\.token)\n/)
         }
         #expect(line.1 == "\(port)")
+        let token = try String(contentsOfFile: String(line.2), encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+        #expect(token.count == 64 && !up.errors.contains(token), "no log has it")
         let page = try #require(ProcessTable.all(naming: scratch.path).first { $0.command == "web" && $0.parent == up.id })
         page.send(SIGKILL)
         try await eventually("it is served again: \(up.errors)") { up.errors.ranges(of: line.0).count == 2 }

@@ -34,6 +34,19 @@ import Testing
         }
     }
 
+    @Test func `What asks and has a body is refused, whatever is asked for`() {
+        for path in ["/", "/api/v1/status", RequestGate.metricsPath] {
+            var request = get(path, cookie: Self.cookie)
+            request.length = 1
+            #expect(status(request) == 400)
+            (request.length, request.isChunked) = (nil, true)
+            #expect(status(request) == 400)
+        }
+        var empty = get("/")
+        empty.length = 0
+        #expect(status(empty) == nil)
+    }
+
     @Test(arguments: [nil, "", "127.0.0.1", "127.0.0.1:80", "evil.test:7480", "localhost:7480.evil.test", "LOCALHOST:7480"])
     func `Another name than our own is refused, whatever is asked for`(host: String?) {
         #expect(status(get("/", host: host)) == 421)

@@ -1,4 +1,5 @@
 package import ArgumentParser
+import Foundation
 import SamovarCore
 import SamovarHost
 import SamovarText
@@ -41,16 +42,25 @@ package struct WebCommand<Types: ProgramTypes>: AsyncParsableCommand {
         let client = try StoreClient(at: store, schema: Types.schema, logger: logger)
         // A store that is known by its sockets alone has no folder for a token.
         let folder = settings.endpoint == nil ? try settings.dataFolder(for: Types.self) : settings.data
+        let tokenFile = folder.map { "\($0)/web.token" }
         let request = PageRequest(
             client: client, admin: try settings.admin(for: Types.self), port: port, title: Types.schema?.name ?? "Samovar",
-            tokenFile: folder.map { "\($0)/web.token" }, explorer: explorer(settings, folder), logger: logger,
-            isReady: { printData("the page is at \($0)") })
+            tokenFile: tokenFile, explorer: explorer(settings, folder), logger: logger,
+            isReady: { [lifeline] in printData(Self.announcement(of: $0, tokenFile: tokenFile, isLogged: lifeline)) })
         let service = PageService(page: page, request: request)
         try await runProcess(service, lifeline: lifeline ? Lifeline { service.end() } : nil, logger: logger)
     }
 }
 
 extension WebCommand {
+    /// What `up` prints goes to a log unless a person sees it, and a token that lasts is for no log.
+    private static func announcement(of address: String, tokenFile: String?, isLogged: Bool) -> String {
+        guard isLogged, isatty(STDERR_FILENO) == 0, let tokenFile, let end = address.firstRange(of: "#t=")?.upperBound else {
+            return "the page is at \(address)"
+        }
+        return "the page is at \(address[..<end])…, with the token that is in \(tokenFile)"
+    }
+
     /// The past is in the journal, so that has to be here, or at a place that is reached from here.
     private func explorer(_ settings: ProcessSettings, _ folder: String?) -> [String]? {
         guard Types.canExplore, folder != nil || settings.journal != nil else { return nil }

@@ -14,6 +14,9 @@ public struct AdminClient: Sendable {
         self.store = store
     }
 
+    /// Whether it needs a key, since it comes over the network.
+    package var hasKey: Bool { store.keyFile != nil }
+
     /// It is asked again every two seconds under one number, so that the store does nothing twice and gives the same answer. Only a
     /// store that was started again meanwhile does not know the number; what it refuses may have been done before, and the error says so.
     ///

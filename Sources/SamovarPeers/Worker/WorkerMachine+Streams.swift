@@ -31,7 +31,6 @@ extension WorkerMachine {
 
     /// Stops the jobs of which nothing is lost: another worker goes on from the checkpoint.
     mutating func giveBackCheckpointed(_ now: Timestamp) -> [Action] {
-        guard !checkpointed.isEmpty else { return [] }
         let stopped = held.stopRunning(now: now) { [checkpointed] in checkpointed.contains($0.lease) }
         for claim in stopped { outbox.add(claim, .returned) }
         return stopped.map { .cancel($0.lease) }

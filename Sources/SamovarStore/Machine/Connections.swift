@@ -29,7 +29,7 @@ struct Connections {
     ///
     /// - Parameter current: where the peer is now.
     mutating func isNewest(_ epoch: Int, of peer: UniqueID, at route: Route, current: Route?) -> Bool {
-        if let current, current != route, epoch < epochs[peer, default: 0] { return false }
+        if let current, current != route, let newest = epochs[peer], epoch < newest { return false }
         epochs[peer] = epoch
         return true
     }

@@ -222,7 +222,9 @@ extension StoreMachine {
         // Whoever fills the disk can be sent away.
         if request.verb == "reloadKeys" { return askForKeys(request, from: route) }
         // With arguments that it does not know, it is refused below, as all others are.
-        if request.verb == "metrics", (try? request.requireKnownArguments()) != nil { return askForMetrics(request, from: route) }
+        if request.verb == "metrics", (try? request.requireKnownArguments()) != nil {
+            return askForMetrics(request, from: route, by: identity)
+        }
         if request.verb == HistoryRequest.verb { return tellHistory(request, from: route, by: identity, now: now) }
         if let (outage, since) = turns.outage, request.verb != "drain" {
             // The gate may stay closed for hours: what is told now tells of nothing but turns on disk.

@@ -87,6 +87,11 @@ extension StoreMachine {
             out.close(route, error)
             waiting.answers[route] = nil
         }
+        for asker in waiting.metrics {
+            guard let error = access.objection(to: asker.identity, Door.admin.roles, "this socket", now: now) else { continue }
+            out.close(asker.route, error)
+        }
+        waiting.metrics.removeAll { access.objection(to: $0.identity, Door.admin.roles, "this socket", now: now) != nil }
         let viewers = former.keys.filter { former.admits($0.fingerprint, at: .view, now: min(since, now)) }
         if viewers.contains(where: { !access.keys.admits($0.fingerprint, at: .view, now: now) }) {
             out.emit(.reopenViews, floor: .none)

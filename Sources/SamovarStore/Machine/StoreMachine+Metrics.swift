@@ -9,9 +9,9 @@ extension StoreMachine {
     private static let timedQueues = 20
 
     /// An operator asks for metrics, of which the host knows some.
-    mutating func askForMetrics(_ request: AdminRequest, from route: Route) {
+    mutating func askForMetrics(_ request: AdminRequest, from route: Route, by identity: Identity) {
         guard waiting.metrics.count < settings.waiters else { return out.refuse(route, "too many requests wait") }
-        waiting.metrics.append((request.id, route))
+        waiting.metrics.append((request.id, route, identity))
         out.emit(.measureProcess, floor: .none)
     }
 
@@ -22,7 +22,8 @@ extension StoreMachine {
         let isHeldUp = turns.outage != nil
         let families = common(isHeldUp: isHeldUp) + process(facts) + (isHeldUp ? [] : counted() + byQueue(now: time(now)))
         let value: MessagePackValue = ["families": .array(families.map(\.value))]
-        for (id, route) in waiting.metrics {
+        for (id, route, identity) in waiting.metrics {
+            if !isHeldUp, head > durable { waiting.answers[route] = (identity, head) }
             out.send(.reply(AdminReply(id: id, value: value)), to: route, floor: isHeldUp ? .none : .turn(head))
         }
         waiting.metrics.removeAll()

@@ -48,13 +48,37 @@ extension Operators {
     func describe(
         _ filter: EffectFilter, _ ledger: EffectLedger, _ dispatcher: Dispatcher, now: Timestamp
     ) -> MessagePackValue {
-        let open = ledger.open.values.filter { filter.takes($0, now: now) }.sorted { $0.id < $1.id }
-        let dead = ledger.dead.values.filter { filter.takes($0.effect, now: now) }.sorted { $0.effect.id < $1.effect.id }
+        let open = oldest(ledger.open.values.lazy.filter { filter.takes($0, now: now) }, filter.limit, \.id)
+        let dead = oldest(ledger.dead.values.lazy.filter { filter.takes($0.effect, now: now) }, filter.limit, \.effect.id)
         return [
             "openCount": .number(open.count), "deadCount": .number(dead.count),
-            "open": .array(shown(open, filter, \.payload).map { describe(open: $0, ledger, dispatcher, now: now) }),
-            "dead": .array(shown(dead, filter, \.effect.payload).map(describe(dead:))),
+            "open": .array(shown(open.entries, \.payload).map { describe(open: $0, ledger, dispatcher, now: now) }),
+            "dead": .array(shown(dead.entries, \.effect.payload).map(describe(dead:))),
         ]
+    }
+
+    /// So many with the smallest identities, in their order, and how many there are. To sort them all would hold the store up where a
+    /// million are open.
+    private func oldest<Entry>(
+        _ entries: some Sequence<Entry>, _ limit: Int, _ id: (Entry) -> EffectID
+    ) -> (entries: [Entry], count: Int) {
+        var kept: [Entry] = []
+        var count = 0
+        var newest: EffectID?
+        func cut() {
+            kept.sort { id($0) < id($1) }
+            kept.removeLast(max(0, kept.count - limit))
+        }
+        for entry in entries {
+            count += 1
+            if let newest, id(entry) > newest { continue }
+            kept.append(entry)
+            guard kept.count >= 2 * limit else { continue }
+            cut()
+            newest = kept.last.map(id)
+        }
+        cut()
+        return (kept, count)
     }
 
     func describe(open effect: OpenEffect, _ ledger: EffectLedger, _ dispatcher: Dispatcher, now: Timestamp) -> MessagePackValue {
@@ -84,11 +108,9 @@ extension Operators {
         return isLater ? "time" : "worker"
     }
 
-    private func shown<Entry>(
-        _ entries: [Entry], _ filter: EffectFilter, _ payload: (Entry) -> [UInt8]
-    ) -> ArraySlice<Entry> {
+    private func shown<Entry>(_ entries: [Entry], _ payload: (Entry) -> [UInt8]) -> ArraySlice<Entry> {
         var room = settings.adminReplyBytes
-        return entries.prefix(filter.limit).prefix {
+        return entries.prefix {
             room -= payload($0).count
             return room >= 0
         }

@@ -7,5 +7,5 @@ struct WaitingOperators {
     /// Who waits for the host to read the keys again.
     var keys: [(id: Int, route: Route)] = []
     /// Who waits for what the host knows of its process.
-    var metrics: [(id: Int, route: Route)] = []
+    var metrics: [(id: Int, route: Route, identity: Identity)] = []
 }

@@ -32,6 +32,8 @@ struct RequestGate: Sendable {
         var isOurs = false
         /// Bytes of the body as the request says; nil if it does not.
         var length: Int?
+        /// Whether the body comes in pieces, whose number is not known before.
+        var isChunked = false
     }
 
     enum Answer: Equatable, Sendable {
@@ -94,6 +96,8 @@ struct RequestGate: Sendable {
                 return .refuse(413, "a request has \(Self.bodyBytes) bytes at most")
             }
             if request.path == Self.tokenPath { return .pass }
+        } else if request.isChunked || (request.length ?? 0) != 0 {
+            return .refuse(400, "a GET has no body")
         } else if !request.isUpgrade, Self.files[request.path] != nil {
             return .pass
         }

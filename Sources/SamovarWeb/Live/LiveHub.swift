@@ -40,6 +40,9 @@ final class LiveHub: Sendable {
     /// How many may be open: more are no person's.
     static let tabs = 64
 
+    /// A key that is for no operator may become one's; until then each question is a line in the store's log.
+    private static let refusedSeconds = 60
+
     private let contents = Mutex(Contents())
     private let client: StoreClient
     private let admin: AdminClient
@@ -56,8 +59,11 @@ final class LiveHub: Sendable {
         await withDiscardingTaskGroup { group in
             group.addTask { for await event in self.client.views() { self.heard(event) } }
             group.addTask {
+                var seconds = 0
                 while !Task.isCancelled {
-                    if self.contents.withLock({ !$0.tabs.isEmpty }) { await self.askStatus() }
+                    let (isWanted, isRefused) = self.contents.withLock { (!$0.tabs.isEmpty, $0.isOperator == false) }
+                    if isWanted, !isRefused || seconds % Self.refusedSeconds == 0 { await self.askStatus() }
+                    seconds += 1
                     // Ends early with the task.
                     try? await Task.sleep(for: .seconds(1))
                 }
@@ -122,7 +128,12 @@ final class LiveHub: Sendable {
             isOperator = true
         } catch {
             status = ["problem": .string("\(error)")]
-            if case AdminError.keyRefused = error { isOperator = false }
+            switch error {
+            case AdminError.keyRefused: isOperator = false
+            // Who has the folder's socket is the journal's owner, and a stopped store has a past, too.
+            case AdminError.noStore where !admin.hasKey: isOperator = true
+            default: break
+            }
         }
         contents.withLock { contents in
             contents.status = status
@@ -131,6 +142,8 @@ final class LiveHub: Sendable {
             ring(contents)
         }
     }
+
+    var isFull: Bool { contents.withLock { $0.tabs.count >= Self.tabs } }
 
     /// Whether the store lets this page do what operators may; nil if it has not said so yet.
     var isOperator: Bool? {
@@ -202,6 +215,11 @@ final class LiveHub: Sendable {
         let id = UUID()
         let isIn = contents.withLock { contents in
             guard contents.tabs.count < Self.tabs else { return false }
+            // While nobody is there, nobody asks: what is known is of an earlier time.
+            if contents.tabs.isEmpty {
+                contents.status = .nil
+                Self.tellStatus(&contents)
+            }
             contents.tabs[id] = continuation
             return true
         }

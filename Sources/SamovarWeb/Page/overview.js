@@ -56,16 +56,19 @@ function svg(name, attributes) {
   return element;
 }
 
-/** What a line is drawn along; a value that is missing leaves a gap. */
+/** Seconds without a sample that are a gap: status comes once a second, and a store that is busy may miss some. */
+const gap = 5;
+
+/** What a line is drawn along; values and samples that are missing leave a gap. */
 function path(series, top, now) {
   let text = "";
   let isDown = false;
+  let last = -Infinity;
   for (const sample of samples) {
     const value = series.value(sample);
-    if (typeof value !== "number") {
-      isDown = false;
-      continue;
-    }
+    if (typeof value !== "number" || sample.at - last > gap) isDown = false;
+    last = sample.at;
+    if (typeof value !== "number") continue;
     const x = (seconds - (now - sample.at)).toFixed(1);
     const y = (99 - (98 * value) / top).toFixed(1);
     // One value alone is a dot.

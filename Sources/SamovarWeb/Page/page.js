@@ -288,8 +288,12 @@ function drawEffects(section, kind, count, effects, actions) {
   cut(body, (effects ?? []).length);
 }
 
+/** Questions of effects that have no answer yet. */
+let effectsAsked = 0;
+
 /** Asks for what the address names: all effects, or one. An answer that comes when another is shown is dropped. */
 async function refreshEffects() {
+  effectsAsked += 1;
   const hash = location.hash;
   const effect = effectInAddress(hash);
   let answer;
@@ -298,6 +302,7 @@ async function refreshEffects() {
   } catch (error) {
     answer = { problem: error.message };
   }
+  effectsAsked -= 1;
   if (location.hash !== hash) return;
   store.effects = answer;
   draw();
@@ -344,11 +349,23 @@ function draw() {
   setText(banner, words ?? "");
 }
 
+/** Phases in which commits wait. */
+const outages = {
+  "disk full": "The disk of the store is full: what is sent waits until there is room.",
+  "database away": "The database of the store is away: what is sent waits until it is back.",
+  "lease in doubt": "Another store may have the journal: what is sent waits until it is known that none has.",
+};
+
 /** What a person has to know of the store before all that is shown. */
 function trouble() {
   if (!store.isConnected) return store.obstacle ?? "The page's server does not answer.";
   if (store.isStale) return "No sign of the store: what is shown may be old.";
-  if (store.status?.phase === "disk full") return "The disk of the store is full: what is sent waits until there is room. The past is shown as ever.";
+  const outage = outages[store.status?.phase];
+  if (outage) return `${outage} The past is shown as ever.`;
+  const views = store.status?.views;
+  if (typeof views === "string" && views !== "on") {
+    return `The store makes no views any more (${views}): Live shows ${store.turn === null ? "none" : `that of turn ${store.turn}`}.`;
+  }
   return null;
 }
 
@@ -357,7 +374,8 @@ function trouble() {
 let pause = 250;
 
 function listen() {
-  const socket = new WebSocket(`ws://${location.host}${api}live`);
+  const scheme = location.protocol === "https:" ? "wss" : "ws";
+  const socket = new WebSocket(`${scheme}://${location.host}${api}live`);
   socket.onmessage = (event) => {
     pause = 250;
     store.isConnected = true;
@@ -369,7 +387,7 @@ function listen() {
       [store.status, store.isStale] = [message.status, message.stale];
       noteStatus(store.status);
       if (!isMet && !store.isStale) meet().catch((error) => say(error.message));
-      if (page()[0] === "effects") refreshEffects();
+      if (page()[0] === "effects" && effectsAsked === 0) refreshEffects();
     }
     draw();
   };
@@ -379,7 +397,12 @@ function listen() {
     draw();
     // A server that was started again does not know this browser any more, and says what to do.
     const answer = await fetch(api + "about").catch(() => null);
-    store.obstacle = answer && !answer.ok ? await answer.text().catch(() => null) : null;
+    if (answer?.ok) {
+      const about = await answer.json().catch(() => null);
+      store.obstacle = about?.isFull ? "Too many browsers show this page already: close one." : null;
+    } else {
+      store.obstacle = (await answer?.text().catch(() => null)) ?? null;
+    }
     draw();
     setTimeout(listen, pause);
     pause = Math.min(2 * pause, 5000);

@@ -181,7 +181,7 @@ export function past({ get, setText, drawValue, draw, store }) {
     if (!built?.startsWith("timeline")) return;
     const table = element("table", "turns");
     const head = element("tr");
-    for (const name of ["turn", "time", "kind", "message", "origin"]) head.append(element("th", "", name));
+    for (const name of ["turn", "time (UTC)", "kind", "message", "origin"]) head.append(element("th", "", name));
     const top = element("thead");
     top.append(head);
     const body = element("tbody");

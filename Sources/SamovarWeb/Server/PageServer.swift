@@ -109,10 +109,13 @@ private struct PageHandler: HTTPHandler {
             origin: request.headers[HTTPHeader("Origin")], cookie: request.headers[.cookie],
             authorization: request.headers[.authorization], isUpgrade: isUpgrade,
             isOurs: request.headers[HTTPHeader(RequestGate.header)] != nil,
-            length: request.headers[.contentLength].flatMap { Int($0) })
+            length: request.headers[.contentLength].flatMap { Int($0) },
+            isChunked: request.headers[HTTPHeader("Transfer-Encoding")] != nil)
         var response: HTTPResponse
         switch gate.answer(to: asked) {
         case .refuse(let status, let reason):
+            // What is left of the body would be read as the next request of this connection.
+            for try await _ in request.bodySequence {}
             response = Self.text(reason, status: HTTPStatusCode(status, phrase: "Refused"))
             response.headers[.connection] = "close"
         case .pass:
@@ -136,7 +139,8 @@ private struct PageHandler: HTTPHandler {
         }
         switch request.path {
         case "/api/v1/about":
-            return Self.json(["title": .string(self.request.title), "hasPast": await hasPast])
+            return Self.json(
+                ["title": .string(self.request.title), "hasPast": await hasPast, "isFull": .bool(hub.isFull)])
         case "/api/v1/status": return await asked("status")
         case RequestGate.metricsPath: return await metrics()
         case "/api/v1/attempts":

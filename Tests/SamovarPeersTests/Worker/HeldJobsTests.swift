@@ -96,6 +96,10 @@ import Testing
         #expect(Self.overdue(&held, at: 6) == Overdue(overstaying: [4]) && held.isStuck && held.earliestTimeout == nil)
         #expect(Self.overdue(&held, at: 60) == Overdue())
         #expect(held.finish(Self.lease(3)) == nil && !held.isStuck && held.count == 2)
+        held.add(WorkerMachineTests.task(5))
+        #expect(Self.start(&held) == Self.lease(5) && !held.isStuck)
+        #expect(held.cancel([Self.lease(5)], now: at(60)) == [Self.lease(5)])
+        #expect(Self.overdue(&held, at: 63) == Overdue(overstaying: [5]) && held.isStuck, "the other two still overstay")
     }
 
     @Test func `Only what is meant stops, and the time of the others stays`() {

@@ -68,6 +68,26 @@ import Testing
         #expect(expired == nil && hall.dispatcher.waits(id) == at(1))
     }
 
+    @Test func `The times of jobs that ended in time are forgotten when they are many`() {
+        var hall = DispatchHall()
+        hall.join(1)
+        /// Begins a job whose time is over after a minute and a grace of two seconds.
+        func begin(at time: Timestamp) -> EffectID {
+            hall.now = time
+            let id = hall.order(RunOptions(limits: RunLimits(attempt: .seconds(60))))
+            hall.assign()
+            hall.dispatcher.left(through: 0, now: hall.now)
+            return id
+        }
+        for _ in 1...1_026 {
+            let id = begin(at: at(0))
+            hall.end(id)
+        }
+        #expect(hall.dispatcher.nextExpiry == at(62))
+        let running = begin(at: at(10))
+        #expect(hall.isRunning(running) && hall.dispatcher.nextExpiry == at(72))
+    }
+
     @Test func `What is read ahead takes no slot from a queue that is given free ones only`() {
         var hall = DispatchHall()
         hall.rule("a", QueueRules(shares: .init([:])))
@@ -82,6 +102,17 @@ import Testing
         }
         #expect(hall.isRunning(waiting))
         #expect(hall.jobs(of: 1).count == 4, "and then it is read ahead again")
+    }
+
+    @Test func `A suspect that came to wait again stands among the suspects once`() throws {
+        var hall = DispatchHall()
+        let suspect = hall.order(deaths: 9)
+        hall.dispatcher.takeBack(suspect)
+        let effect = try #require(hall.ledger.open[suspect])
+        hall.dispatcher.enqueue(effect, now: hall.now)
+        #expect(hall.assign() == 0 && Array(hall.dispatcher.suspects) == [suspect])
+        hall.join(1)
+        #expect(hall.assign() == 1 && hall.dispatcher.suspects.isEmpty)
     }
 
     @Test func `While one worker has a suspect, another is kept free for the next`() {

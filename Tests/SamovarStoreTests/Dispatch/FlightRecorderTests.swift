@@ -155,6 +155,11 @@ import Testing
         #expect(rig.ask("attempts", ["before": 0])?.value["attempts"] == [])
     }
 
+    @Test func `A time is told as a timestamp of MessagePack: nanoseconds, and below them 34 bits of seconds`() {
+        let told = MessagePackValue.moment(Timestamp(microseconds: 1_700_000_000_500_001))
+        #expect(told == .extension(type: -1, bytes: [0x77, 0x35, 0xa3, 0xa0, 0x65, 0x53, 0xf1, 0x00]))
+    }
+
     @Test func `An effect is told with all its attempts: worker, times and how each ended`() throws {
         let rig = try StoreWorkerTests.rig(slots: 1, credit: 9)
         rig.order(job("a", attempts: 3))

@@ -195,6 +195,27 @@ import Testing
         #expect(rig.exchange(pause, from: remoteAdmin, by: by(2)).count == 1 && rig.machine.head == head)
     }
 
+    @Test(arguments: [false, true])
+    func `Metrics that a revoked key has asked for are not told, whatever they wait for`(isMeasured: Bool) throws {
+        let rig = try Rig.with(key(1, "a", .operator))
+        rig.connectClient()
+        rig.commits = false
+        rig.exchange(inputs([.add(1)]), from: client(1))
+        #expect(rig.exchange(.request(AdminRequest(id: 7, verb: "metrics")), from: remoteAdmin, by: by(1)) == [])
+        func measure() {
+            let process = ProcessSample(processorSeconds: 1.5, residentBytes: 7)
+            rig.machine.processMeasured(ProcessFacts(process, journalBytes: nil), now: rig.now)
+            rig.round()
+        }
+        if isMeasured { measure() }
+        try rig.read(key(2, "b", .operator))
+        if !isMeasured { measure() }
+        rig.commits = true
+        rig.round()
+        let heard = rig.take(remoteAdmin)
+        #expect(heard.errors == [.keyRefused] && heard.count == 1)
+    }
+
     @Test func `Sessions of a name that has lost its keys while the store was down end with its start`() throws {
         let rig = try Rig.with(key(1, "a", .client), key(2, "b", .client))
         for number in [1, 2] as [UInt8] {

@@ -68,7 +68,8 @@ import Testing
         }
         #expect(waits[0] == .seconds(5) && waits[499] == .seconds(5) && waits[6_999] == .seconds(60))
         #expect(zip(waits, waits.dropFirst()).allSatisfy { $0 <= $1 })
-        // A hundred in each second, as long as there is room within a minute.
+        // A hundred in each second, as long as there is room within a minute, and no two of them at once.
+        #expect(waits[600] == .seconds(6) && waits[601] == .milliseconds(6_010))
         #expect(waits.count { $0 >= .seconds(10) && $0 < .seconds(11) } == 100)
         // Those that are to come have come, and nobody else waits.
         rig.tick(.seconds(56))

@@ -157,6 +157,20 @@ import Testing
         #expect(rig.durable.ledger.open.isEmpty)
     }
 
+    @Test func `Told again while another attempt runs, what was applied is acknowledged, and its answer may still count`() throws {
+        let (rig, task) = try Self.running()
+        rig.exchange(.result([task.streamed(1, "one")], credit: 9), from: worker(1))
+        rig.machine.workerDied(workerID(1), "silent", now: rig.now)
+        #expect(rig.connectWorker(2, credit: 9).tasks.count == 1, "another attempt is under way")
+        rig.connectWorker(1, credit: 0, epoch: 2, at: worker(3))
+        let frames = rig.exchange(.result([task.streamed(1, "one")], credit: 0), from: worker(3))
+        #expect(frames == [.streamed([mark(task, 1)])], "nothing of this attempt is missing")
+        rig.machine.workerDied(workerID(2), "silent", now: rig.now)
+        rig.exchange(.result([task.answered("end")], credit: 0), from: worker(3))
+        #expect(try rig.state().done == ["one", "end"])
+        #expect(rig.durable.ledger.open.isEmpty)
+    }
+
     @Test func `An attempt streams nothing more once a newer one has, though that one is gone`() throws {
         let (rig, task) = try Self.running()
         rig.exchange(.result([task.streamed(1, "one")], credit: 9), from: worker(1))

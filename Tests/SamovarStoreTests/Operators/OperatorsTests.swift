@@ -94,6 +94,36 @@ import Testing
         }
     }
 
+    @Test mutating func `Of many effects the oldest are listed in their order, and all are counted`() throws {
+        var bench = try PartBench()
+        let (dead, first) = try order(dead: 7, &bench)
+        var open = [first]
+        for _ in 0..<20 { open.append(try #require(try bench.order(job("c")))) }
+        for limit in [1, 2, 3, 1_000] {
+            let answer = try ask("effects", with: ["limit": .int(Int64(limit))], &bench)
+            #expect(answer["openCount"] == 21 && answer["deadCount"] == 7)
+            for (key, ids) in [("open", open), ("dead", dead)] {
+                guard case .array(let shown)? = answer[key] else {
+                    Issue.record("\(answer)")
+                    continue
+                }
+                #expect(.array(shown.map { $0["effect"] ?? .nil }) == names(Array(ids.prefix(limit))), "\(key), at most \(limit)")
+            }
+        }
+    }
+
+    @Test func `The attempt that runs counts as one more than those that have ended`() throws {
+        var hall = DispatchHall()
+        hall.join(1)
+        let id = hall.order(deaths: 1)
+        let effect = try #require(hall.ledger.open[id])
+        let waiting = operators.describe(open: effect, hall.ledger, hall.dispatcher, now: at(1))
+        #expect(waiting["status"] == "waiting" && waiting["attempts"] == .int(1))
+        hall.assign()
+        let running = operators.describe(open: effect, hall.ledger, hall.dispatcher, now: at(1))
+        #expect(running["status"] == "running" && running["attempts"] == .int(2))
+    }
+
     @Test mutating func `An open effect can be dropped, and each of a list only once`() throws {
         var bench = try PartBench()
         let (dead, open) = try order(dead: 1, &bench)

@@ -104,6 +104,15 @@ import Testing
         #expect(restored.missing == later.durable.missing && restored.joined == later.durable.joined)
     }
 
+    @Test func `Which builds have written what a snapshot holds is not known`() throws {
+        let rig = try Rig()
+        rig.round()
+        let (replayed, snapshot) = (try rig.restarted(), try rig.machine.turns.state.snapshot())
+        let restored = try Rig(journal: rig.committedBatches, snapshot: snapshot, now: rig.now)
+        let isOfOneBuild = [rig.machine.isOfOneBuild, replayed.machine.isOfOneBuild, restored.machine.isOfOneBuild]
+        #expect(isOfOneBuild == [true, true, false])
+    }
+
     @Test func `An older format is refused and says so`() throws {
         let rig = try Rig()
         rig.round()

@@ -114,6 +114,40 @@ import Testing
         #expect(book.end(of: SessionID(high: 8, low: 3), witness: 0) == nil, "it was never welcomed")
     }
 
+    @Test func `The turn that a client has seen tells nothing of forgotten sessions in another timeline`() throws {
+        var state = try Self.rig().machine.turns.state
+        // Sessions have expired up to turn 3, and none of them is remembered.
+        var writer = MessagePackWriter()
+        writer.writeArrayHeader(2)
+        writer.write(3)
+        writer.writeArrayHeader(0)
+        var reader = MessagePackReader(writer.bytes)
+        state.sessions.restore(expired: try EndedSessions(from: &reader), closed: EndedSessions())
+        let rig = try Rig(snapshot: state.snapshot())
+        let hello = Hello(role: .client(session: session(2)), schema: shop, witness: 2, epoch: 1)
+        #expect(rig.exchange(.hello(hello), from: client(2)).errors == [.sessionExpired], "it may be one of them")
+        #expect(rig.exchange(.hello(hello), from: client(2), of: abroad).isWelcome)
+    }
+
+    @Test func `An ended session with more fields than this build knows is refused`() {
+        var writer = MessagePackWriter()
+        writer.writeArrayHeader(2)
+        writer.write(0)
+        writer.writeArrayHeader(1)
+        // Its identity, its turn, its last input, its owner, and what no build writes.
+        writer.writeArrayHeader(5)
+        writer.write(session(1))
+        writer.write(7)
+        writer.write(2)
+        writer.write("shop")
+        writer.write(0)
+        let bytes = writer.bytes
+        #expect(throws: WireError.malformed("an ended session has 2 to 4 fields, not 5")) {
+            var reader = MessagePackReader(bytes)
+            _ = try EndedSessions(from: &reader)
+        }
+    }
+
     // MARK: Earlier builds
 
     /// A build before this one wrote the number of the last input, and remembered nothing; its snapshots say the same.
