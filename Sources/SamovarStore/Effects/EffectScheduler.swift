@@ -175,7 +175,6 @@ struct EffectScheduler {
 
     /// In a fixed order: the same events always give the same frames. Who is gone is told nothing.
     mutating func sendCancellations(head: Int, _ out: inout Outlet) {
-        guard !cancellations.isEmpty else { return }
         for (id, leases) in cancellations.sorted(by: { $0.key < $1.key }) {
             guard let worker = dispatcher.workers[id] else { continue }
             worker.cancels += 1

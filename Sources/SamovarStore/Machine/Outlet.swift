@@ -159,7 +159,7 @@ struct Outlet {
     /// Its peer is welcome, now or again. What still waits for a connection that was gone does not leave either: its peer has begun anew.
     mutating func open(_ route: Route) {
         if !closed.isEmpty { closed.remove(route) }
-        guard !gone.isEmpty, gone.removeValue(forKey: route) != nil else { return }
+        guard gone.removeValue(forKey: route) != nil else { return }
         gate.removeAll { action in
             if case .send(let envelope, route) = action { envelope.kind != .error } else { false }
         }

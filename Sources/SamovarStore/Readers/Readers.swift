@@ -140,8 +140,8 @@ struct Readers {
         feed.join(route, head: turns.head, now: now)
         turns.tapViews(true)
         gatherViews(&turns)
-        let isThere = !feed.isComplete(after: turn) || feed.newest > turn
-        if isThere, !isHeldUp(turns, out.durable) { return sendViews(after: turn, to: route, &turns, &out) }
+        // Also where some of those after it are not kept any more: the newest is.
+        if feed.newest > turn, !isHeldUp(turns, out.durable) { return sendViews(after: turn, to: route, &turns, &out) }
         wait(for: .views(after: turn), route, &out)
     }
 

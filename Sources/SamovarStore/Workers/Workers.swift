@@ -134,7 +134,7 @@ struct Workers {
         return jobs
     }
 
-    /// A worker goes, and nobody suspects its jobs of anything.
+    /// A worker goes that has said HELLO, so that nothing is held for it, and nobody suspects its jobs of anything.
     private mutating func part(
         _ id: WorkerID, from route: Route, now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns,
         _ out: inout Outlet
@@ -142,7 +142,6 @@ struct Workers {
         for effect in leave(id, as: .returned, from: route, now: now, &scheduler, &turns, &out) {
             scheduler.giveBack(effect, in: turns.state.ledger, now: now)
         }
-        noLongerAwaited(id, now: now, &scheduler, &turns, &out)
     }
 
     private mutating func writeLeft(_ id: WorkerID, now: Timestamp, _ turns: inout Turns) {

@@ -639,6 +639,17 @@ import Testing
         #expect(machine.received(off, now: at(3)) == [.noView("`view` has trapped")])
     }
 
+    @Test func `On another connection the store knows nothing of that turn, and what it says then is said of the view`() throws {
+        var machine = welcomed()
+        _ = try machine.settle(turn: 9, now: at(0))
+        machine.forget(settlementOf: 9)
+        _ = reconnect(&machine)
+        _ = machine.received(welcome(), now: at(0))
+        _ = try machine.requestView(now: at(0))
+        let off = Envelope(.waiting(turn: 9, on: "`view` has trapped"), timeline: home)
+        #expect(machine.received(off, now: at(0)) == [.noView("`view` has trapped")])
+    }
+
     @Test func `Who was sent away for a request hears of its inputs before it asks again`() throws {
         var machine = welcomed()
         try submit(1, to: &machine)

@@ -100,4 +100,12 @@ import Testing
         #expect(requests.isWaiting(for: 5) && !requests.hasGivenUp(5))
         #expect(requests.frames == [.settle(turn: 5)])
     }
+
+    @Test func `When a turn that nobody waits for any more has settled, what is told of it is told of a view`() {
+        var requests = Self.asked(.settle(turn: 5), .viewRequest(instance: .main, atLeast: 0))
+        requests.giveUp(5)
+        #expect(requests.hasGivenUp(5))
+        #expect(requests.settled(5) == false)
+        #expect(!requests.hasGivenUp(5) && requests.isWaitingForViews)
+    }
 }

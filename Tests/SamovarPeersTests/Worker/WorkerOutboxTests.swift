@@ -173,6 +173,16 @@ import Testing
         #expect(outbox.isEmpty && outbox.bytes == 0 && !outbox.awaitsAcknowledgement)
     }
 
+    @Test func `A streamed message is waited for though nothing was acknowledged before`() {
+        var outbox = Outbox(limit: 1 << 20)
+        outbox.add(Self.claim(1), .streamed(index: 1, message: [1], checkpoint: nil))
+        _ = outbox.takeUnsent()
+        let oldest = outbox.oldest
+        #expect(outbox.holds(anyOf: oldest))
+        outbox.forget([StreamMark(lease: Self.claim(1).lease, index: 1)])
+        #expect(!outbox.holds(anyOf: oldest))
+    }
+
     @Test func `A streamed message that is on disk before it was sent is not sent, and those beside it are`() throws {
         var outbox = Outbox(limit: 300)
         for index in 1...4 {

@@ -31,6 +31,17 @@ import Testing
         }
     }
 
+    @Test func `Not even a task that waits for the first turn has left before that is on disk`() {
+        var hall = DispatchHall()
+        hall.join(1)
+        let id = hall.order()
+        _ = hall.dispatcher.assign(from: hall.ledger, floor: 1, JobProof(home, workshopSecret), now: hall.now)
+        for (durable, unsent) in [(0, [id]), (1, [])] as [(Int, [EffectID])] {
+            hall.dispatcher.left(through: durable, now: hall.now)
+            #expect(hall.dispatcher.unsent(of: workerID(1)) == unsent)
+        }
+    }
+
     @Test(arguments: [true, false])
     func `What is taken back before it has left fences no older attempt`(isGone: Bool) throws {
         var (dispatcher, ledger) = (Dispatcher(StoreSettings(), start: 2), EffectLedger())

@@ -200,6 +200,27 @@ import Testing
         #expect(hall.assign() == 1 && Set(hall.jobs(of: 1)) == [source, suspect])
     }
 
+    @Test func `A suspect that was claimed while it waited is not handed out in the place that it had in its line`() throws {
+        var settings = StoreSettings()
+        settings.suspectDeaths = 1
+        var hall = DispatchHall(settings)
+        for number in [2, 3] as [UInt8] { hall.join(number, slots: 2, credit: 1) }
+        for _ in 1...2 { hall.order() }
+        #expect(hall.assign() == 2)
+        let claimed = hall.order()
+        hall.join(1, credit: 0)
+        let effect = try #require(hall.ledger.open[claimed])
+        let lease = Lease(start: 1, counter: 9)
+        let isAdopted = hall.dispatcher.adopt(effect, lease: lease, token: 0, worker: workerID(1), now: at(0))
+        #expect(isAdopted)
+        hall.ledger.attemptFailed(claimed, .workerDied, lease: nil, notBefore: at(0))
+        hall.leave(1)
+        for number in [2, 3] as [UInt8] { hall.dispatcher.heard(workerID(number), credit: 9, now: at(0)) }
+        #expect(hall.assign() == 0 && !hall.isRunning(claimed), "both workers have something else")
+        for job in hall.jobs(of: 2) { hall.end(job) }
+        #expect(hall.assign() == 1 && hall.jobs(of: 2) == [claimed])
+    }
+
     @Test func `All attempts that were lost count against an effect, and by themselves those of workers that ran nothing else`() {
         var hall = DispatchHall()
         let effect = hall.order()

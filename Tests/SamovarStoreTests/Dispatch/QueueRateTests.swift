@@ -187,6 +187,19 @@ import Testing
         #expect(hall.assign() == 1 && !hall.isRunning(usual), "that of the other queue")
     }
 
+    @Test func `A worker without jobs is kept free for a suspect whose token comes soon`() {
+        var hall = DispatchHall()
+        hall.join(1, ["mail", .default])
+        hall.rule("mail", Self.rate(1, per: .seconds(60)))
+        let first = hall.order(RunOptions(queue: "mail"))
+        #expect(hall.assign() == 1)
+        hall.end(first)
+        let suspect = hall.order(RunOptions(queue: "mail"), deaths: 9)
+        hall.order()
+        #expect(hall.assign(at: at(59.5)) == 0)
+        #expect(hall.assign(at: at(60)) == 1 && hall.isRunning(suspect))
+    }
+
     @Test func `While a worker is kept free for a suspect, a token is, too`() {
         var hall = DispatchHall()
         for number in [1, 2] as [UInt8] { hall.join(number, slots: 4) }
@@ -212,6 +225,16 @@ import Testing
         hall.order(RunOptions(queue: "mail"))
         hall.order(RunOptions(queue: "mail"))
         #expect(hall.assign() == 1)
+    }
+
+    @Test func `No token is kept for a suspect that no worker can take at all`() {
+        var hall = DispatchHall()
+        hall.join(1, slots: 4, ["mail"])
+        hall.rule("mail", Self.rate(1, per: .seconds(60), burst: 2))
+        let suspect = hall.order(RunOptions(queue: "mail", needs: ["gpu"]), deaths: 9)
+        hall.order(RunOptions(queue: "mail"))
+        hall.order(RunOptions(queue: "mail"))
+        #expect(hall.assign() == 2 && !hall.isRunning(suspect))
     }
 
     @Test(arguments: [1, 2, 3, .max] as [UInt64])

@@ -42,6 +42,20 @@ import Testing
         #expect(labels.entries.map(\.effect.turn) == turns)
     }
 
+    @Test func `When shares are taken away, what was handed out under them and came back waits once, behind the others`() {
+        var hall = DispatchHall()
+        let effects = [hall.order(), hall.order()]
+        hall.rule(.default, Self.shares)
+        hall.join(1)
+        #expect(hall.assign() == 1 && hall.isRunning(effects[0]))
+        hall.now = at(1)
+        hall.leave(1)
+        hall.rule(.default, .none)
+        #expect(hall.dispatcher.lines.entries == 2)
+        hall.join(2, credit: 1)
+        #expect(hall.assign() == 1 && hall.isRunning(effects[1]))
+    }
+
     @Test func `Lanes that have one effect at a time keep their shares`() {
         for order in [Self.labels, Self.labels.reversed()] {
             var hall = Self.hall()

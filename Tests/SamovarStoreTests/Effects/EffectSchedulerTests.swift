@@ -64,6 +64,25 @@ import Testing
         #expect(scheduler.overLimit.isEmpty && bench.turns.head == head, "of the bench it is not open")
     }
 
+    @Test func `One too many that has died and was requeued before its turn to fail is open like any other`() throws {
+        var bench = try PartBench()
+        try bench.order(
+            Shop.Job(name: "first", id: "a", policy: "serial", limit: 1),
+            Shop.Job(name: "crowded", diesSilently: true, id: "a", policy: "serial", limit: 1, total: 1))
+        let waiting = bench.scheduler.overLimit
+        let crowded = try #require(waiting.first)
+        _ = try bench.scheduler.takeOverdue(now: at(1), &bench.turns, &bench.out)
+        let isDead = bench.turns.state.ledger.dead[crowded] != nil
+        #expect(isDead && Array(waiting) == [crowded], "its time was over")
+        bench.turns.write(.requeued(crowded), origin: .operator, now: at(2))
+        bench.scheduler.follow(now: at(2), &bench.turns)
+        let head = bench.turns.head
+        try bench.scheduler.failOverLimit(now: at(2), &bench.turns, &bench.out)
+        let (isOpen, isLeft) = (bench.turns.state.ledger.open[crowded] != nil, !bench.scheduler.overLimit.isEmpty)
+        let newHead = bench.turns.head
+        #expect(isOpen && !isLeft && newHead == head)
+    }
+
     @Test func `Failures of suspects wait in their order until each can be alone`() throws {
         let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
         defer { page.deallocate() }
@@ -125,6 +144,41 @@ import Testing
         let silent = try scheduler.takeOverdue(now: at(2), &bench.turns, &bench.out)
         #expect(silent == nil && scheduler.nextOverdue == at(3))
         #expect(scheduler.overrun(open, .total, in: ledger, now: at(3)) == "not done within \(Duration.seconds(3))")
+    }
+
+    @Test mutating func `Limits of effects that were closed are forgotten when they are many, and those of open ones are not`() {
+        var scheduler = EffectScheduler(StoreSettings(), start: 1)
+        let open = order(1, RunOptions(limits: RunLimits(waiting: .seconds(2), total: .seconds(3))))
+        scheduler.limit(open)
+        scheduler.offer(open, in: ledger, now: at(0))
+        for turn in 2...1_030 {
+            let closed = order(turn, RunOptions(limits: RunLimits(total: .seconds(1))))
+            scheduler.limit(closed)
+            ledger.close(closed.id)
+        }
+        #expect(scheduler.deadlines.count == 1_031 && scheduler.nextOverdue == at(1))
+        scheduler.forgetClosed(exceptOf: ledger)
+        #expect(scheduler.deadlines.count == 2 && scheduler.nextOverdue == at(2))
+    }
+
+    @Test func `Dead effects that are too many are told of also where the program is told of each`() throws {
+        var settings = StoreSettings()
+        settings.deadEffects = 5
+        var bench = try PartBench(settings)
+        var failing = job("a")
+        failing.keepsDead = true
+        try bench.order(failing, failing, failing, failing, failing, failing)
+        let effects = bench.turns.state.ledger.open.keys.sorted()
+        for effect in effects {
+            try bench.scheduler.attemptFailed(
+                effect, .threw, "no luck", lease: nil, isPermanent: true, now: at(0), &bench.turns, &bench.out)
+        }
+        let dead = bench.turns.state.ledger.dead.count
+        let notes = bench.out.takeActions().compactMap { action -> String? in
+            if case .note(let note) = action { note.text } else { nil }
+        }
+        let told = notes.filter { $0.contains("effects are dead") }
+        #expect(dead == 6 && told.map { String($0.prefix(2)) } == ["4 ", "5 "], "\(notes)")
     }
 
     @Test func `Each worker is told once of all attempts in vain, and one that is gone of none`() throws {

@@ -53,4 +53,14 @@ import Testing
         for topic in [viewTopic(of: .main), [7]] { _ = rig.machine.viewTopics.received([1] + topic) }
         #expect(rig.ask("status")?.value["viewTopics"] == ["count": 2, "foreign": 1, "overruns": 0])
     }
+
+    @Test func `Status tells what a turn on disk outlives by now, and each change is noted once`() throws {
+        let rig = try StoreRequestTests.rig()
+        _ = rig.takeNotes()
+        for durability in ["disk", "disk", "replicated"] {
+            rig.machine.journalOutlives(durability)
+            #expect(rig.ask("status")?.value["durability"] == .string(durability))
+        }
+        #expect(rig.takeNotes() == ["disk", "replicated"].map { "what is on disk has another durability now: \($0)" })
+    }
 }

@@ -147,6 +147,36 @@ import Testing
         }
     }
 
+    @Test mutating func `The interval of a rate is a millisecond at least, and a day at most`() throws {
+        var bench = try PartBench()
+        func rule(_ milliseconds: Int64) -> MessagePackValue { ["queue": "mail", "rate": 5, "milliseconds": .int(milliseconds)] }
+        for milliseconds in [1, 86_400_000] as [Int64] {
+            let answer = try ask("rule", with: rule(milliseconds), &bench)
+            let interval = bench.turns.state.ledger.controls.rules["mail"]?.rate?.interval
+            #expect(answer["changed"] == true && interval == .milliseconds(milliseconds))
+        }
+        for milliseconds in [0, 86_400_001] as [Int64] {
+            let answer = try ask("rule", with: rule(milliseconds), &bench)
+            #expect(answer == "milliseconds is a number from 1 to 86400000")
+        }
+    }
+
+    @Test(arguments: [2, 3])
+    mutating func `A backup gets a snapshot, unless to make one beside the service has ended the store three times`(
+        _ deaths: Int
+    ) throws {
+        let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
+        defer { page.deallocate() }
+        page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
+        let before = TrapMarker(page)
+        _ = before.take(timeline: home, build: KeyedHash.of(Array("test".utf8)))
+        before.write([Suspicion.Suspect(call: .maintenance, deaths: deaths, evidence: .signal(5))])
+        var bench = try PartBench(marker: TrapMarker(page))
+        _ = try ask("export", with: ["id": "a", "folder": "/copy"], &bench)
+        let actions = bench.out.takeActions()
+        #expect(actions == [.export(through: 0, folder: "/copy", withSnapshot: deaths < 3)])
+    }
+
     @Test mutating func `What is no dead effect is refused, and nothing of the list is done`() throws {
         var bench = try PartBench()
         let (dead, open) = try order(dead: 1, &bench)

@@ -156,6 +156,22 @@ import Testing
         #expect(queue.waiting == 0 && queue.waitingBytes == 0)
     }
 
+    @Test func `The next look comes when twice as many bytes wait as were left`() throws {
+        var queue = AnswerQueue()
+        let workerState = workerState(1)
+        let frame = try #require(try Self.read([result(1, .done([[1, 2, 3]]))]))
+        queue.append(frame, of: workerState)
+        queue.removeRepeated(beyond: 99, bytes: 0)
+        let left = queue.waitingBytes
+        #expect(queue.waiting == 1 && left > 0)
+        queue.append(frame, of: workerState)
+        queue.removeRepeated(beyond: 99, bytes: 0)
+        #expect(queue.waiting == 2 && queue.waitingBytes == 2 * left)
+        queue.append(frame, of: workerState)
+        queue.removeRepeated(beyond: 99, bytes: 0)
+        #expect(queue.waiting == 1 && queue.waitingBytes == left)
+    }
+
     @Test func `Messages of one job are told apart by their numbers`() {
         var queue = AnswerQueue()
         let streamed = (1...2).map { result(1, .streamed(index: $0, message: [1], checkpoint: nil)) }

@@ -222,6 +222,28 @@ import Testing
         #expect(told == [.acknowledge([task.lease, task.lease])] && workers.applied == 1 && workers.lateResults == 1)
     }
 
+    @Test mutating func `An answer that is given up takes its effect from the worker, and requeued it is handed out anew`() throws {
+        let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
+        defer { page.deallocate() }
+        page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
+        let effect = EffectID(turn: 2, ordinal: 0)
+        let before = TrapMarker(page)
+        _ = before.take(timeline: home, build: KeyedHash.of(Array("test".utf8)))
+        before.write([Suspicion.Suspect(call: .answer(effect), deaths: 3)])
+        var bench = try PartBench(marker: TrapMarker(page))
+        try bench.order(job("a"))
+        try greet(&bench)
+        let task = try #require(handOut(&bench).first)
+        try tell(.result([task.answered("a")], credit: 2), &bench)
+        try takeAnswers(&bench)
+        let (isDead, running) = (bench.turns.state.ledger.dead[effect] != nil, bench.scheduler.dispatcher.running)
+        #expect(isDead && running == 0 && workers.applied == 0)
+        bench.turns.write(.requeued(effect), origin: .operator, now: at(3))
+        bench.scheduler.follow(now: at(3), &bench.turns)
+        let again = handOut(&bench)
+        #expect(again.map(\.effect) == [effect] && again.first?.lease != task.lease)
+    }
+
     @Test mutating func `A forged answer, and a frame that is not a worker's, change nothing and are counted`() throws {
         var bench = try PartBench()
         try bench.order(job("a"))
