@@ -54,6 +54,18 @@ import Testing
         }
     }
 
+    @Test(arguments: ["GET", "POST"])
+    func `The body of what is refused is no request`(method: String) async throws {
+        let page = try await ServedPage()
+        let request = "GET /page.css HTTP/1.1\r\nHost: \(page.host)\r\n"
+        let hidden = String(repeating: "\(request)\r\n", count: 40_000)
+        let answers = try page.raw(
+            "\(method) / HTTP/1.1\r\nHost: \(page.host)\r\nContent-Length: \(hidden.utf8.count)\r\n\r\n\(hidden)"
+                + "\(request)Connection: close\r\n\r\n")
+        let codes = answers.matches(of: /HTTP\/1\.1 ([0-9]+) /).map { String($0.1) }
+        #expect(codes == [method == "GET" ? "400" : "403", "200"], "\(codes)")
+    }
+
     @Test func `The token is exchanged for a cookie that scripts do not see`() async throws {
         let page = try await ServedPage()
         let headers = ["Origin: http://\(page.host)", "X-Samovar: 1"]

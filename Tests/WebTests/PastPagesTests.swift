@@ -11,6 +11,12 @@ import Testing
         return try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any] ?? [:]
     }
 
+    @Test func `The past of a store that is down is shown by a page that never saw it serve`() async throws {
+        let page = try await ServedPage(storeIsDown: true)
+        #expect(try body(page, "about")["hasPast"] as? Bool == true)
+        #expect(try page.ask("/api/v1/turns/1", ["Cookie: \(page.cookie)"]).status == 200)
+    }
+
     @Test func `Who may only see views is shown no past, and told so with 403`() async throws {
         let scratch = try Scratch()
         let keys = scratch.folder("keys")

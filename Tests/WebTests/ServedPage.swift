@@ -18,17 +18,23 @@ final class ServedPage: Sendable {
     ///   - doors: further arguments of the store, and of the server.
     ///   - variables: of the server's environment.
     ///   - storeVariables: of the store's.
+    ///   - storeIsDown: it has served, and has ended before the page is started.
     init(
         _ program: String = Executable.tally, tool: String? = nil, descriptors: Int? = nil, in scratch: Scratch? = nil,
         data: String? = nil,
         doors: (store: [String], page: [String]) = ([], []), variables: [String: String] = [:],
-        storeVariables: [String: String] = [:]
+        storeVariables: [String: String] = [:], storeIsDown: Bool = false
     ) async throws {
         let scratch = try scratch ?? Scratch()
         (self.scratch, self.program) = (scratch, program)
         let data = data ?? scratch.folder("data")
         self.data = data
         store = try Child(program, ["store", "--data", data] + doors.store, in: scratch, variables: storeVariables)
+        if storeIsDown {
+            try await eventually("the store serves: \(store.errors)") { [store] in store.errors.contains("serving") }
+            store.send(SIGTERM)
+            try await store.wait()
+        }
         let limit = descriptors.map { "ulimit -n \($0); " } ?? ""
         page = try Child(
             "sh", ["-c", limit + #"exec "$@""#, "sh", tool ?? program, "web", "--data", data, "--port", "0"] + doors.page,
