@@ -11,9 +11,7 @@ package enum StandardStream: Int32 {
         let failure = writeAll(Array(text.utf8), to: rawValue)
         // Where nobody reads what went wrong, there is nowhere left to say it.
         guard let failure, self == .output else { return }
-        if failure == EPIPE { endOfBrokenPipe() }
-        printError("error: cannot write to standard output: \(String(cString: strerror(failure)))")
-        exit(CommandFailure.Code.inputOutput.rawValue)
+        endWithoutOutput(failure)
     }
 }
 
@@ -95,6 +93,12 @@ func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
     }
 }
 
+private func endWithoutOutput(_ failure: Int32) -> Never {
+    if failure == EPIPE { endOfBrokenPipe() }
+    printError("error: cannot write to standard output: \(String(cString: strerror(failure)))")
+    exit(CommandFailure.Code.inputOutput.rawValue)
+}
+
 /// Ends as every tool does whose reader has enough, such as `head`: without a word, and by the signal, so that a shell sees 141.
 private func endOfBrokenPipe() -> Never {
     signal(SIGPIPE, SIG_DFL)
@@ -106,6 +110,15 @@ private func endOfBrokenPipe() -> Never {
 /// One line of data.
 package func printData(_ text: String) {
     StandardStream.output.write(text + "\n")
+}
+
+/// One line of data that may be left out.
+///
+/// - Returns: false if there was no space for it, or not for all of it. Any other failure ends the process, as it does for `printData`.
+func printDataIfThereIsSpace(_ text: String) -> Bool {
+    guard let failure = writeAll(Array((text + "\n").utf8), to: STDOUT_FILENO) else { return true }
+    guard failure == ENOSPC || failure == EDQUOT else { endWithoutOutput(failure) }
+    return false
 }
 
 /// One line for a person.

@@ -45,9 +45,26 @@ import Testing
         try await send.wait()
         // An end in order waits for the job, and has exit code 0.
         store.up.send(SIGINT)
-        store.up.send(SIGTERM)
-        #expect(try await store.up.wait() == .exited(130), "\(store.up.errors)")
+        // What comes within a moment of the first one is not the second.
+        try await eventually("it ends") {
+            store.up.send(SIGTERM)
+            return store.up.end != nil
+        }
+        #expect(store.up.end == .exited(130), "\(store.up.errors)")
         try await eventually("nothing is left running") { ProcessTable.all(naming: store.data).isEmpty }
+    }
+
+    @Test func `Two signals at one moment, as timeout sends them, are one, and what runs is given back`() async throws {
+        let store = try await CounterStore(Executable.trapProgram, workers: 0)
+        let worker = try store.start(["worker"])
+        #expect(try await store.run("send", #"{"talk":{"lines":1,"hangs":true}}"#).end == .exited(0))
+        try await eventually("the job runs: \(worker.errors)") { worker.output.contains("line 0 of 1\n") }
+        // Of two kinds: two of one kind may be one to the kernel.
+        for process in [worker, store.up] {
+            process.send(SIGTERM)
+            process.send(SIGINT)
+            #expect(try await process.wait() == .exited(0), "\(process.errors)")
+        }
     }
 
     @Test func `A settlement that takes too long is given up in time and names the turn`() async throws {

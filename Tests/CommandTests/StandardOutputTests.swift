@@ -46,6 +46,24 @@ import Testing
         try await eventually("its store and worker end") { ProcessTable.all(naming: data).isEmpty }
     }
 
+    @Test func `An up whose views find no space serves on, says so once, and ends in order`() async throws {
+        let scratch = try Scratch()
+        let data = scratch.folder("data")
+        let up = try Child("/bin/sh", ["-c", "exec \(Executable.counter) up --workers 1 --data \(data) >/dev/full"], in: scratch)
+        let warning = "warning: no space for standard output: views are left out until there is some"
+        try await eventually("it says so: \(up.errors)") { up.errors.contains(warning) }
+        let begin = ContinuousClock.now
+        // Each second has a line.
+        try await eventually("two more lines have found no space") {
+            let sent = try Child(Executable.counter, ["send", "increment", "--data", data], in: scratch)
+            #expect(try await sent.wait() == .exited(0), "\(sent.errors)")
+            return ContinuousClock.now - begin > .seconds(3)
+        }
+        up.send(SIGINT)
+        #expect(try await up.wait() == .exited(0), "\(up.errors)")
+        #expect(up.errors.split(separator: "\n").count { $0 == warning } == 1, "\(up.errors)")
+    }
+
     @Test func `What conform says needs a reader and space, as that of any command`() async throws {
         let scratch = try Scratch()
         let list = "\(Executable.samovar) conform client --list"

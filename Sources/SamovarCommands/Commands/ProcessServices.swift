@@ -3,7 +3,6 @@ import Logging
 import SamovarCore
 import SamovarHost
 import ServiceLifecycle
-import Synchronization
 import UnixSignals
 
 /// Runs the service of a process until it ends by itself, by SIGTERM or SIGINT, or with its supervisor.
@@ -28,21 +27,34 @@ func runProcess(
     try await group.run()
 }
 
-/// A second signal ends the process at once: everything is safe at any point, so draining only saves time.
+/// Tells a second wish to end from the first one, which may come as more than one signal: `timeout` signals a process and then its
+/// group, and a parent may pass on the Ctrl-C that its group has had.
+struct WishToEnd {
+    private static let moment = Duration.milliseconds(300)
+    private var first: ContinuousClock.Instant?
+
+    /// Whether the signal that has come now is a second wish.
+    mutating func isRepeated() -> Bool {
+        guard let first else {
+            self.first = .now
+            return false
+        }
+        return .now - first >= Self.moment
+    }
+}
+
+/// A second wish ends the process at once: everything is safe at any point, so draining only saves time.
 private struct ImpatientExit: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
+            var wish = WishToEnd()
             // The first signal begins the drain, during which this service still runs: it was started first, and ends last.
-            for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) where Self.isSecond() {
+            for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) where wish.isRepeated() {
                 printError("a second \(signal): ending at once")
                 _exit(130)
             }
         }
     }
-
-    private static let count = Atomic<Int>(0)
-
-    private static func isSecond() -> Bool { count.wrappingAdd(1, ordering: .relaxed).newValue > 1 }
 }
 
 /// Acts at each SIGHUP, as long as the process serves.

@@ -5,7 +5,6 @@ import MessagePack
 import SamovarCore
 import SamovarHost
 package import SamovarText
-import Synchronization
 import UnixSignals
 
 struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
@@ -77,7 +76,6 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         let client = try StoreClient(at: store, schema: App.Program.schema, logger: logger)
         let deaths = try await withThrowingTaskGroup(of: String?.self) { group in
             let (interruptions, interruption) = AsyncStream<Void>.makeStream()
-            let isEnding = Atomic(false)
             group.addTask {
                 try await supervisor.run()
                 return nil
@@ -91,12 +89,13 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
                 // One sequence hears all signals: what comes between two sequences is lost.
                 // Without keys it ends as ever when its terminal hangs up.
                 let hangup: [UnixSignal] = settings.keys == nil ? [] : [.sighup]
+                var wish = WishToEnd()
                 for await signal in await UnixSignalsSequence(trapping: [.sigterm, .sigint] + hangup) {
                     if signal == .sighup {
                         supervisor.hangUp()
                         continue
                     }
-                    guard isEnding.exchange(true, ordering: .relaxed) else {
+                    guard wish.isRepeated() else {
                         interruption.yield()
                         continue
                     }
@@ -115,8 +114,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
             while let answer = try await group.next() {
                 guard let answer else { continue }
                 client.close()
-                // Ends the children in order; a signal from here on ends them at once.
-                isEnding.store(true, ordering: .relaxed)
+                // Ends the children in order; a second signal ends them at once.
                 await supervisor.end()
                 return answer
             }
@@ -229,10 +227,15 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         return nil
     }
 
-    /// Not on a terminal: a line each second at most, and always that of the newest view.
+    /// Not on a terminal: a line each second at most, and always that of the newest view. One that finds no space is left out: the store
+    /// and its workers go on.
     private func printEachSecond(_ lines: AsyncStream<String>) async throws {
+        var isFull = false
         for await line in lines {
-            printData(line)
+            // The beginning of a line may have found space.
+            let hasSpace = printDataIfThereIsSpace(isFull ? "\n" + line : line)
+            if !hasSpace, !isFull { printError("warning: no space for standard output: views are left out until there is some") }
+            isFull = !hasSpace
             try await Task.sleep(for: .seconds(1))
         }
     }

@@ -63,20 +63,21 @@ package final class Supervisor: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// Exit codes of a child that a restart cannot mend.
-    private static let finalCodes: Set<Int32> = [64, 65, 70, 75, 78]
     private static let goneLimit = 256
     /// A child that is told to drain ends within 5 s by itself, and is ended after these.
     private static let drainLimit = Duration.seconds(7)
     /// A start that lived so long did some work.
     private static let usefulLife = Duration.seconds(1)
+    /// A mistake in the settings of a worker or a page ends it sooner, also on a busy machine.
+    private static let earlyLife = Duration.seconds(10)
     private static let longestPause = Duration.seconds(5)
 
     package init(_ arguments: [Role: [String]], executable: Executable, logger: Logger) {
         (self.arguments, self.executable, self.logger) = (arguments, executable, logger)
     }
 
-    /// Runs until `end` was called and all children have ended; throws if no store can run, or a worker cannot.
+    /// Runs until `end` was called and all children have ended; throws if no store can run, or a worker finds a mistake in its settings
+    /// when it is first started.
     package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for role in arguments.keys.sorted() { group.addTask { try await self.keepRunning(role) } }
@@ -173,11 +174,10 @@ package final class Supervisor: Sendable {
             guard !isEnding(role) else { return }
             // A store that had the folder before waits for whatever has it by now, such as a command that reads a long journal.
             let isInUse = role.isStore && !isFirst && status == .exited(CommandFailure.Code.tryLater.rawValue)
+            let isEarly = isFirst && ContinuousClock.now - started < Self.earlyLife
             // A port that is taken stays so. What ends a page later, such as a session that has expired, is mended by another start.
-            let isTaken =
-                role == .page && isFirst && ContinuousClock.now - started < .seconds(10)
-                && status == .exited(CommandFailure.Code.unavailable.rawValue)
-            if !isInUse, case .exited(let code) = status, isTaken || Self.finalCodes.contains(code),
+            let isTaken = role == .page && isEarly && status == .exited(CommandFailure.Code.unavailable.rawValue)
+            if !isInUse, case .exited(let code) = status, isTaken || Self.finalCodes(of: role, isEarly: isEarly).contains(code),
                 let failure = CommandFailure.Code(rawValue: code)
             {
                 switch role {
@@ -199,6 +199,13 @@ package final class Supervisor: Sendable {
             if pause > .zero { try await Task.sleep(for: pause) }
             pause = min(max(pause * 2, .milliseconds(100)), Self.longestPause)
         }
+    }
+
+    /// Exit codes that a restart cannot mend.
+    private static func finalCodes(of role: Role, isEarly: Bool) -> Set<Int32> {
+        guard case .worker = role else { return [64, 65, 70, 75, 78] }
+        // What a handler calls may end its worker with any code, at any time.
+        return isEarly ? [64, 78] : []
     }
 
     /// A store has ended for good.
@@ -232,19 +239,28 @@ package final class Supervisor: Sendable {
             executable, arguments: Arguments(arguments), platformOptions: options, input: .inputWriter,
             output: .sequence, error: .currentStandardError
         ) { execution in
+            let process = execution.processIdentifier.value
+            // The child has ended, or is killed, and is reaped only behind this closure: until then, no other group has its number.
+            defer { _ = killGroup(process) }
             let lifeline = execution.standardInputWriter
             let (news, continuation) = AsyncStream<String>.makeStream(bufferingPolicy: .bufferingNewest(Self.goneLimit))
-            let child = Child(lifeline: lifeline, process: execution.processIdentifier.value, news: continuation)
+            let child = Child(lifeline: lifeline, process: process, news: continuation)
             let isTooLate = self.register(role, child)
             if isTooLate { await self.finish([lifeline]) }
             // Beside the rest, since it waits as long as the pipe is full. It is cancelled with the end of the child.
             async let _: Void = self.write(news, to: lifeline)
-            // What a program prints is for a person: standard output of `up` is data. Its end is the end of the child.
+            // What a program prints is for a person: standard output of `up` is data.
             var printed = PrintedLines()
+            var isLast = false
             for try await bytes in execution.standardOutput {
                 for line in bytes.withUnsafeBytes({ printed.take($0) }) { printError("\(role.name): \(line)") }
+                if isLast { break }
+                // What it has printed before its end is in the pipe, and is read at once. What it has started may print for ever.
+                isLast = hasEnded(process)
             }
             if let line = printed.end() { printError("\(role.name): \(line)") }
+            // A child may close its standard output and go on: the end of this closure is that of its lifeline.
+            try await waitForEnd(of: process)
         }
         if case .worker = role { reportGone("\(id) \(result.terminationStatus.words)") }
         return result.terminationStatus
@@ -280,6 +296,22 @@ package final class Supervisor: Sendable {
             logger.debug("the store's lifeline is closed: \(error)")
         }
     }
+}
+
+/// Looks again and again, at once after the first time: the standard output of a child ends a moment before it.
+private func waitForEnd(of process: Int32) async throws {
+    var pause = Duration.milliseconds(1)
+    while !hasEnded(process) {
+        try await Task.sleep(for: pause)
+        pause = min(pause * 2, .milliseconds(100))
+    }
+}
+
+/// Whether a child has ended. It is left to be reaped.
+private func hasEnded(_ process: Int32) -> Bool {
+    var info = siginfo_t()
+    // A child that cannot be waited for is none any more.
+    return retrying { waitid(P_PID, id_t(process), &info, WEXITED | WNOHANG | WNOWAIT) } != 0 || info.si_signo != 0
 }
 
 /// Each child leads a process group, so what it has started ends with it.

@@ -54,6 +54,57 @@ struct SupervisorTests {
         #expect(error?.code == .configuration)
     }
 
+    @Test(arguments: [64, 78]) func `A mistake in the settings of a worker ends the whole`(_ code: Int32) async throws {
+        let error = await #expect(throws: CommandFailure.self) {
+            try await supervisor(Self.serving, worker: "exit \(code)").run()
+        }
+        #expect(error?.code.rawValue == code)
+    }
+
+    @Test(arguments: [65, 70, 75]) func `A worker may end with any code that is none of its settings, at once as well`(
+        _ code: Int32
+    ) async throws {
+        try await expectRestarts("exit \(code)")
+    }
+
+    @Test(arguments: [64, 78]) func `A worker that was started again may end with any code`(_ code: Int32) async throws {
+        try await expectRestarts("[ $(grep -c start $starts) -gt 1 ] && exit \(code); exit 1")
+    }
+
+    /// A worker that ends so is started again, and the store goes on.
+    ///
+    /// - Parameter end: in it, `$starts` is a file with a line for each start.
+    private func expectRestarts(_ end: String) async throws {
+        let scratch = try Scratch()
+        let (starts, begun) = (scratch.folder("starts"), scratch.folder("begun"))
+        let supervisor = supervisor(
+            "echo start >> \(begun); \(Self.serving)", worker: "starts=\(starts); echo start >> $starts; \(end)")
+        async let whole: Void = supervisor.run()
+        try await eventually("the worker is started three times") {
+            FileManager.default.contents(atPath: starts)?.starts(with: Data("start\nstart\nstart\n".utf8)) == true
+        }
+        try await eventually("the store is started once") { FileManager.default.contents(atPath: begun) == Data("start\n".utf8) }
+        await supervisor.end()
+        try await whole
+    }
+
+    @Test func `A child that closes its standard output goes on`() async throws {
+        let scratch = try Scratch()
+        let (begun, sign, starts) = (scratch.folder("begun"), scratch.folder("sign"), scratch.folder("starts"))
+        // The worker is the clock: its third start comes some tenths of a second after the sign.
+        let supervisor = supervisor(
+            "echo start >> \(begun); exec > /dev/null; echo > \(sign); \(Self.serving)",
+            worker: "while [ ! -e \(sign) ]; do sleep 0.01; done; echo start >> \(starts); exit 1")
+        async let end: Void = supervisor.run()
+        try await eventually("the worker is started three times") {
+            FileManager.default.contents(atPath: starts)?.starts(with: Data("start\nstart\nstart\n".utf8)) == true
+        }
+        #expect(FileManager.default.contents(atPath: begun) == Data("start\n".utf8))
+        #expect(supervisor.children.contains { $0.role == .store(0) })
+        await supervisor.end()
+        try await end
+    }
+
     @Test func `A store that finds its folder in use when it is started again is tried until it serves`() async throws {
         let scratch = try Scratch()
         let starts = scratch.folder("starts")
@@ -113,6 +164,26 @@ struct SupervisorTests {
     }
 
     #if os(Linux)
+    @Test func `What a worker has started ends with it, whether it died or was told to end`() async throws {
+        let scratch = try Scratch()
+        let file = scratch.folder("started")
+        // It has the worker's standard output, and would keep that open.
+        let supervisor = supervisor(
+            Self.serving,
+            worker: "sleep 600 & echo $! >> \(file); [ $(grep -c . \(file)) -gt 1 ] || exit 1; \(Self.serving)")
+        func started() -> [Int32] {
+            String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self)
+                .split(separator: "\n").compactMap { Int32($0) }
+        }
+        async let end: Void = supervisor.run()
+        try await eventually("a second worker runs") { started().count == 2 }
+        try await eventually("what the first one has started has ended") { ProcessTable.entry(started()[0]) == nil }
+        #expect(ProcessTable.entry(started()[1]) != nil)
+        await supervisor.end()
+        try await end
+        try await eventually("what the second one has started has ended") { ProcessTable.entry(started()[1]) == nil }
+    }
+
     @Test func `A store that does not read its lifeline keeps no worker from being started again`() async throws {
         let scratch = try Scratch()
         let sign = scratch.folder("sign")
