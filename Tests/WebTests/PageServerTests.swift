@@ -62,7 +62,7 @@ import Testing
         let answers = try page.raw(
             "\(method) / HTTP/1.1\r\nHost: \(page.host)\r\nContent-Length: \(hidden.utf8.count)\r\n\r\n\(hidden)"
                 + "\(request)Connection: close\r\n\r\n")
-        let codes = answers.matches(of: /HTTP\/1\.1 ([0-9]+) /).map { String($0.1) }
+        let codes = answers.matches(of: #/HTTP/1\.1 ([0-9]+) /#).map { String($0.1) }
         #expect(codes == [method == "GET" ? "400" : "403", "200"], "\(codes)")
     }
 

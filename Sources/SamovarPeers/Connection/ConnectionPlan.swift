@@ -134,6 +134,5 @@ public struct ConnectionPlan: Equatable, Sendable {
         endpoint = (endpoint + 1) % targets.count
         tried = []
         current = nil
-        key = 0
     }
 }

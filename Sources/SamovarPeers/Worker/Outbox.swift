@@ -140,7 +140,6 @@ struct Outbox {
 
     /// What was not sent yet: the bodies of frames of at most `limit` bytes.
     mutating func takeUnsent() -> [[UInt8]] {
-        guard hasUnsent else { return [] }
         var batches = unsent
         full = []
         growing = fresh()

@@ -199,10 +199,7 @@ extension StoreMachine {
         let isQuiet = workers.answers.isEmpty && firings.isEmpty && running == 0 && scheduler.awaited.isEmpty
         let isHeldUp = turns.outage != nil
         guard (isQuiet && !isHeldUp) || now >= end else { return }
-        if isQuiet {
-            if isFollowed, !isHeldUp, digests.isBehind(turns.head) { writeDigest(at: now) }
-            turns.write(.drained, now: now)
-        } else {
+        if !isQuiet {
             let absent = scheduler.awaited.count
             let missed = [
                 running > 0 || absent == 0 ? "\(count(running, "job")) did not end" : nil,
@@ -213,6 +210,10 @@ extension StoreMachine {
         }
         // The commit that waits will not come; nobody has heard of its turns, so their peers will send again.
         guard !isHeldUp else { return stop(.drained, now: now) }
+        if isQuiet {
+            if isFollowed, digests.isBehind(turns.head) { writeDigest(at: now) }
+            turns.write(.drained, now: now)
+        }
         phase = .stopped(until: end)
         turns.forgetWhatIsOff()
         let batch = turns.takeLastBatch()

@@ -41,7 +41,7 @@ struct Quarantine: ~Copyable {
     ///
     /// - Parameter isClean: nothing but this item would be lost with the process.
     mutating func mayTake(_ call: ProgramCall, isClean: Bool) -> Bool {
-        guard !suspects.isEmpty, suspects.contains(call), !isClean, suspects.verdict(on: call) == nil else { return true }
+        guard suspects.contains(call), !isClean, suspects.verdict(on: call) == nil else { return true }
         isIsolating = true
         return false
     }

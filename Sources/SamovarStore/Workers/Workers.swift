@@ -208,10 +208,10 @@ struct Workers {
         switch frame {
         case .ping(let credit):
             scheduler.dispatcher.heard(id, credit: credit, now: now)
-            let worker = scheduler.dispatcher.workers[id]
+            guard let worker = scheduler.dispatcher.workers[id] else { return }
             // Tasks that wait for the disk have not left: counted, they would be missed.
-            let sent = worker.map { $0.sent - scheduler.dispatcher.unsent(of: id).count } ?? 0
-            out.send(.pong(sent), isProven: worker?.takesProofs ?? false, to: route, floor: .none)
+            let sent = worker.sent - scheduler.dispatcher.unsent(of: id).count
+            out.send(.pong(sent), isProven: worker.takesProofs, to: route, floor: .none)
         case .credit(let credit): scheduler.dispatcher.heard(id, credit: credit, now: now)
         case .result(let results, let credit):
             scheduler.dispatcher.heard(id, credit: credit, now: now)

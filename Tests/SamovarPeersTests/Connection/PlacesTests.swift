@@ -77,15 +77,23 @@ import Testing
         #expect(waits(.keyedClient, places: 2) == waits(.client, places: 2))
     }
 
-    /// The longest of many pauses after an attempt that was lost so many seconds after it began.
-    private func longestPause(_ settings: ConnectionSettings, after seconds: Double, isIn: Bool = false) -> Duration {
+    /// The longest of many pauses after the last of attempts that were lost so many seconds after they began.
+    ///
+    /// - Parameter isIn: the last one was welcomed.
+    private func longestPause(_ settings: ConnectionSettings, after attempts: Double..., isIn: Bool = false) -> Duration {
         var longest = Duration.zero
         for seed in 1...500 as ClosedRange<UInt64> {
             var connection = Connection(settings, random: Random(seed: seed))
-            _ = connection.ticked(now: at(0))
-            if isIn { _ = connection.received(welcome, now: at(0)) }
-            _ = connection.disconnected(now: at(seconds))
-            longest = max(longest, (connection.deadline ?? at(seconds)) - at(seconds))
+            var (now, pause) = (at(0), Duration.zero)
+            for (number, seconds) in attempts.enumerated() {
+                now = now + pause
+                _ = connection.ticked(now: now)
+                if isIn, number == attempts.count - 1 { _ = connection.received(welcome, now: now) }
+                now = now + .seconds(seconds)
+                _ = connection.disconnected(now: now)
+                pause = (connection.deadline ?? now) - now
+            }
+            longest = max(longest, pause)
         }
         return longest
     }
@@ -96,6 +104,12 @@ import Testing
         #expect(longestPause(.keyedClient, after: 0.001) <= .milliseconds(20), "nobody was there")
         #expect(longestPause(.keyedClient, after: 5, isIn: true) <= .milliseconds(20))
         #expect(longestPause(.client, after: 0.9) <= .milliseconds(20))
+    }
+
+    @Test func `How long an attempt took counts for the pause that follows it, and for no later one`() {
+        let pause = longestPause(.keyedClient, after: 0.001, 5)
+        #expect(pause <= .seconds(5) && pause > .seconds(4.5), "the short one was before the pause between them")
+        #expect(longestPause(.keyedClient, after: 5, 0.001, isIn: true) <= .milliseconds(20), "it was in meanwhile")
     }
 
     @Test func `Where one of two places refuses at once, the other one is away, and nobody waits for that`() {

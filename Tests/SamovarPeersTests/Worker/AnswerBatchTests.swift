@@ -54,7 +54,7 @@ import Testing
         #expect(count == 1 && batch.isEmpty)
     }
 
-    @Test(arguments: [[500, 500, 500, 500, 100, 100], [500, 500, 100]])
+    @Test(arguments: [[500, 500, 500, 500, 100, 100], [500, 500, 100], [500, 100, 100]])
     func `What is kept takes at most twice its size`(_ sizes: [Int]) throws {
         var batch = Self.batch(sizes)
         _ = batch.forget { $0.claim.lease <= Self.lease(sizes.filter { $0 == 500 }.count) }

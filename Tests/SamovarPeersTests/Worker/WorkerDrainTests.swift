@@ -58,6 +58,24 @@ import Testing
         #expect(last == [Worker.send(.goodbye), .stop])
     }
 
+    @Test(arguments: [false, true])
+    func `It stays until its last answer is acknowledged, also if that could not be sent yet`(isLost: Bool) {
+        var machine = Worker.welcomed()
+        _ = machine.received(Worker.tasks([1], number: 1), now: at(0))
+        _ = machine.drain(now: at(0))
+        if isLost { _ = machine.disconnected(now: at(0)) }
+        let finished = machine.finished(Worker.lease(1), .done([]), now: at(0))
+        if isLost {
+            _ = machine.ticked(now: at(0))
+            _ = machine.received(Worker.welcome(), now: at(0))
+        }
+        let flushed = machine.flush(now: at(0))
+        let last = machine.received(acknowledge(1), now: at(0))
+        #expect(finished == [])
+        #expect(flushed == [Worker.results([Worker.result(1, .done([]))], credit: isLost ? 0 : 2)])
+        #expect(last == [Worker.send(.goodbye), .stop])
+    }
+
     @Test func `Tasks that were under way are given back`() {
         var machine = Worker.welcomed()
         _ = machine.received(Worker.tasks([1], number: 1), now: at(0))
@@ -82,6 +100,14 @@ import Testing
         #expect(flushed == [Worker.results([Worker.result(1, .returned)], credit: 2)])
         #expect(acknowledged == [])
         #expect(ended == [Worker.send(.goodbye), .stop])
+    }
+
+    @Test func `While it drains it tells of a handler that goes on, and not of tasks, of which it takes none anyway`() {
+        var machine = busy()
+        _ = machine.drain(now: at(0))
+        _ = machine.received(Worker.cancel(1, number: 1), now: at(0))
+        let told = machine.ticked(now: at(3)).filter { if case .note = $0 { true } else { false } }
+        #expect(told == [.note("the handler of effect 1/0 goes on 3 s after it was told to stop, and keeps its slot")])
     }
 
     @Test func `No handler and no store can keep it for ever`() {

@@ -663,6 +663,14 @@ import Testing
         var greeting = Self.answered()
         _ = greeting.received(Envelope(.error(PeerError(.unknownPeer, "who?")), timeline: home), now: at(5.5))
         #expect(greeting.deadline == at(6.5))
+        var refused = Self.welcomed { $0.connection.longestPause = .seconds(10) }
+        _ = refused.received(Self.tasks([1], number: 1), now: at(0))
+        _ = refused.finished(Self.lease(1), .done([]), now: at(0))
+        _ = refused.flush(now: at(0))
+        let checked = refused.received(Envelope(.error(PeerError(.keyRefused, "unknown")), timeline: home), now: at(2))
+        let deadline = refused.deadline
+        // The pause after a key that is not taken is at least half of the longest one.
+        #expect(checked == [.disconnect, .checkKey] && deadline.map { $0 >= at(7) } == true)
     }
 
     @Test func `A busy worker says PING as well, for only PONG tells what was lost`() {

@@ -68,6 +68,11 @@ import Testing
         #expect(window.next(size: StreamWindow.byteLimit - 1) == 4 && window.hasRoom(for: 1) && !window.hasRoom(for: 2))
     }
 
+    @Test func `The limits of a stream are those that the protocol names`() {
+        #expect(StreamWindow.limit == 64 && StreamWindow.byteLimit == 4_194_304)
+        #expect(StreamWindow.messageLimit == 1_048_576 && StreamWindow.checkpointLimit == 65_536)
+    }
+
     // MARK: Progress
 
     @Test func `Progress is told once in each interval, the newest of each job that runs`() {

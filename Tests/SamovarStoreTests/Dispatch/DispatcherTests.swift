@@ -88,6 +88,24 @@ import Testing
         #expect(hall.isRunning(running) && hall.dispatcher.nextExpiry == at(72))
     }
 
+    @Test func `The time of an attempt that a worker claims begins, though an older one has answered`() throws {
+        var hall = DispatchHall()
+        hall.join(1)
+        let id = hall.order(RunOptions(limits: RunLimits(attempt: .seconds(1))))
+        hall.assign()
+        let place = try #require(hall.dispatcher.places.number(of: id))
+        hall.dispatcher.answered(at: place)
+        let effect = try #require(hall.ledger.open[id])
+        hall.join(2)
+        let newer = Lease(start: 1, counter: 2)
+        let isAdopted = hall.dispatcher.adopt(effect, lease: newer, token: 0, worker: workerID(2), now: at(5))
+        #expect(isAdopted && hall.jobs(of: 2) == [id] && !hall.dispatcher.isAnswered(id))
+        // With a grace of two seconds.
+        #expect(hall.dispatcher.nextExpiry == at(8))
+        let expired = hall.dispatcher.popExpired(now: at(8))
+        #expect(expired == id)
+    }
+
     @Test func `What is read ahead takes no slot from a queue that is given free ones only`() {
         var hall = DispatchHall()
         hall.rule("a", QueueRules(shares: .init([:])))
@@ -184,6 +202,22 @@ import Testing
         #expect(hall.assign() == 0, "worker 2 is to be empty once")
         hall.end(usual)
         #expect(hall.assign() == 1 && hall.jobs(of: 2) == [suspect])
+    }
+
+    @Test func `A worker without credit is kept free for a suspect while it has jobs, and the others get what waits`() {
+        var hall = DispatchHall()
+        hall.join(1, credit: 1)
+        let first = hall.order()
+        #expect(hall.assign() == 1 && hall.jobs(of: 1) == [first])
+        hall.join(2)
+        let second = hall.order()
+        #expect(hall.assign() == 1 && hall.jobs(of: 2) == [second])
+        let suspect = hall.order(deaths: 9)
+        let usual = hall.order()
+        #expect(hall.assign() == 1 && hall.jobs(of: 2) == [second, usual], "worker 1 is to be empty once")
+        hall.end(first)
+        hall.dispatcher.heard(workerID(1), credit: 2, now: hall.now)
+        #expect(hall.assign() == 1 && hall.jobs(of: 1) == [suspect])
     }
 
     @Test func `A worker is kept free for the first suspect that it can take, whoever is before it`() {

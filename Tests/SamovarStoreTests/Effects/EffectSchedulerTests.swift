@@ -234,5 +234,9 @@ import Testing
         #expect(warnings(at: 10).isEmpty)
         _ = scheduler.dispatcher.leave(workerID(1))
         #expect(warnings(at: 11).isEmpty && warnings(at: 13) == [warning])
+        // One that comes and goes between two looks has served it, too.
+        scheduler.join(WorkerOffer(id: workerID(1), slots: 1, queues: ["paint"]), takesProofs: false, at: worker(1), now: at(14))
+        _ = scheduler.dispatcher.leave(workerID(1))
+        #expect(warnings(at: 15).isEmpty && warnings(at: 17) == [warning])
     }
 }

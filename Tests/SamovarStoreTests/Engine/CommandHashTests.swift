@@ -98,6 +98,28 @@ import Testing
         for code in [1 << 44, 1 << 44 | 5, 1 << 44 | 1_001 << 33 | 1, 1 << 45, 1 << 62] { #expect(Policy(code: code) == nil) }
     }
 
+    @Test func `A control of fewer or more fields than it has is not read as one`() {
+        for control in Self.controls {
+            let header = control.canonicalBytes[0]
+            for other in [header - 1, header + 1] {
+                var bytes = control.canonicalBytes
+                bytes[0] = other
+                var reader = MessagePackReader(bytes)
+                #expect(throws: WireError.self, "\(control)") { try Control(from: &reader) }
+            }
+        }
+    }
+
+    @Test func `A serial policy has the number of its limit, and none beyond the largest`() {
+        for limit in [1, 2, 1 << 32] {
+            let policy = Policy.serial(limit: limit)
+            #expect(policy.code == 3 + limit && Policy(code: 3 + limit) == policy)
+        }
+        let largest = Policy.serial(limit: (1 << 32) + 1)
+        #expect(largest.code == 3 + (1 << 32), "it is bounded when it is written")
+        for code in [-1, 3, 4 + (1 << 32)] { #expect(Policy(code: code) == nil, "of no build that is known") }
+    }
+
     @Test func `What an effect needs, and that it is kept when it is dead, are written each without the other`() throws {
         let options: [RunOptions] = [
             RunOptions(needs: ["gpu", "av1"]), RunOptions(retry: .never.keepingDead),

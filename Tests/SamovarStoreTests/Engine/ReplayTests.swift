@@ -92,6 +92,11 @@ import Testing
         #expect(try Self.replay(Self.history(endingWith: nil).records, ReplayTerms()).states == 1)
     }
 
+    @Test func `Each message whose command is held against the recorded one is counted, follow-ups included`() throws {
+        let counts = try Self.replay(Self.history(endingWith: nil).records, ReplayTerms())
+        #expect(counts.compared == 5 && counts.uncompared == 0, "turns 2 to 5 and 7")
+    }
+
     @Test func `Another state is found at the turn that tells of it, with both digests`() throws {
         let digest = try Self.history(endingWith: nil).digest
         let error = try #require(Self.failure(try Self.history(endingWith: 7).records))

@@ -56,6 +56,37 @@ import Testing
         #expect(taken() == [])
     }
 
+    @Test mutating func `What waits for a connection leaves, also if its peer speaks again while another connection is gone`() {
+        for number: UInt8 in 1...2 { out.send(.cancel([], number: 1), to: worker(number), floor: .turn(1)) }
+        out.mute(worker(1))
+        out.open(worker(2))
+        out.committed(through: 1)
+        let sent = out.takeActions().compactMap { if case .send(_, let route) = $0 { route } else { nil } }
+        #expect(sent == [worker(2)])
+    }
+
+    @Test mutating func `A connection that was gone is like any other when what waited for it is on disk`() {
+        out.send(.acknowledge([]), to: worker(1), floor: .turn(2))
+        out.mute(worker(1))
+        out.committed(through: 1)
+        out.send(.pong(0), to: worker(1), floor: .none)
+        out.committed(through: 2)
+        out.send(.drain, to: worker(1), floor: .none)
+        #expect(taken() == ["drain"])
+    }
+
+    @Test mutating func `The bytes of views for each peer of the network are counted, also those of pages, until they are taken`() {
+        let page = ViewPage(after: 0, views: [TurnView(turn: 1, bytes: [1, 2]), TurnView(turn: 2, bytes: [3])])
+        for route in [remoteClient(1), client(2)] {
+            out.send(.view(instance: .main, turn: 2, bytes: [1, 2, 3, 4]), to: route, floor: .none)
+            out.send(.views(page), to: route, floor: .none)
+            out.send(.pong(0), to: route, floor: .none)
+        }
+        let counted = out.takeViewBytes()
+        let rest = out.takeViewBytes()
+        #expect(counted == [remoteClient(1): 7] && rest.isEmpty)
+    }
+
     @Test mutating func `The newest view that was shown is the newest that has left`() {
         for turn in 1...2 {
             out.publish(.view(instance: .main, turn: turn, bytes: [UInt8(turn)]), of: .main, floor: .turn(turn))

@@ -22,6 +22,7 @@ import Testing
             ("drop", ["all": 1], "the argument all of drop is neither true nor false"),
             ("drop", ["all": true, "effect": "3/0"], "drop takes one argument of all, effect, effects"),
             ("status", ["verbose": true], "status has no argument “verbose”; it takes none"),
+            ("metrics", ["verbose": true], "metrics has no argument “verbose”; it takes none"),
             ("inspect", ["turn": 3], "inspect has no argument “turn”; it takes none"),
             ("drain", ["within": 3], "drain has no argument “within”; it takes none"),
             ("export", ["id": "a", "folder": "/a", "upto": 3], "export has no argument “upto”; it takes folder, id"),

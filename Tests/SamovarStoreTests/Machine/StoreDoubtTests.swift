@@ -34,6 +34,22 @@ import Testing
         #expect(rig.takePublished() == [] && rig.take(client(1)) == [] && rig.take(worker(1)) == [])
     }
 
+    /// What they have seen, the other store may have written, and it may be of their build.
+    @Test func `Who proves a turn beyond the journal, or is of another build, is sent away for now, and ends nothing`() throws {
+        let rig = try Self.rig()
+        let seen = rig.machine.head + 1
+        let proof = rig.machine.out.identity.proof(of: seen).code
+        let offer = WorkerOffer(id: workerID(2), slots: 1, queues: [.default])
+        let peers: [(Hello.Role, Route)] = [(.client(session: session(2)), client(2)), (.worker(offer), worker(2))]
+        for (role, route) in peers {
+            for schema in [shop, Schema(name: shop.name, version: shop.version + 1)] {
+                let hello = Hello(role: role, schema: schema, witness: seen, proof: proof)
+                #expect(rig.exchange(.hello(hello), from: route) == [Self.refusal])
+            }
+        }
+        #expect(rig.stop == nil)
+    }
+
     @Test func `Receipts and tasks whose turns get on disk meanwhile wait until the doubt is over`() throws {
         let rig = try Self.rig { rig in
             rig.commits = false

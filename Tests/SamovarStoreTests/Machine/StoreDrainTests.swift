@@ -176,6 +176,20 @@ import Testing
         #expect(later.takeNotes().contains("1 worker of before did not come back in time; workers will answer after the restart"))
     }
 
+    @Test func `Jobs that run are told of beside workers of before that do not come back`() throws {
+        let rig = try Self.draining(job("a"))
+        rig.tick(.seconds(5))
+        let later = try rig.restarted()
+        later.connectClient()
+        later.connectWorker(2)
+        later.order(job("b"), sequence: 2)
+        #expect(later.takeTasks(worker(2)).map(\.name) == ["b"])
+        later.machine.drain(within: .seconds(5), now: later.now)
+        later.tick(.seconds(5))
+        let text = "1 job did not end and 1 worker of before did not come back in time; workers will answer after the restart"
+        #expect(later.takeNotes().contains(text))
+    }
+
     @Test func `The snapshot of a drain is the state of its journal`() throws {
         let rig = try Self.draining(job("a", diesSilently: true), job("b", attempts: 3, delay: 5))
         let task = try #require(rig.takeTasks(worker(1)).first)

@@ -114,20 +114,26 @@ import Testing
     }
 
     /// A store that was killed while it took a failure, and has met that failure again while an input before it is not on disk.
-    private static func postponed(traps: @escaping () -> Bool = { true }) throws -> TrappedStore {
-        let store = try TrappedStore { $0 == .failure && traps() }
+    ///
+    /// - Parameter others: how many jobs there are beside it, whose answers have come with the failure.
+    private static func postponed(
+        _ settings: StoreSettings = StoreSettings(), others: Int = 0, traps: @escaping () -> Bool = { true }
+    ) throws -> TrappedStore {
+        let store = try TrappedStore(settings) { $0 == .failure && traps() }
         store.rig.connectClient()
-        store.rig.order(job("a"))
-        let task = try #require(store.rig.connectWorker().tasks.first)
+        store.rig.exchange(inputs([.order([job("a")] + (0..<others).map { job("b\($0)") })]), from: client(1))
+        let tasks = store.rig.connectWorker(credit: 1 + others).tasks
+        let task = try #require(tasks.first { $0.name == "a" })
         store.rig.exchange(.result([task.failed()], credit: 1), from: worker(1))
         #expect(store.hasTrapped)
         try store.restart(.kill)
         let rig = store.rig
         rig.connectClient(epoch: 2)
-        rig.connectWorker(claims: [JobClaim(task)], epoch: 2)
+        rig.connectWorker(claims: tasks.map { JobClaim($0) }, epoch: 2)
         rig.commits = false
         rig.exchange(inputs([.add(1)], from: 2), from: client(1))
-        rig.exchange(.result([task.failed()], credit: 1), from: worker(1))
+        let answers = tasks.map { $0.name == "a" ? $0.failed() : $0.answered($0.name) }
+        rig.exchange(.result(JobResults(answers), credit: 1), from: worker(1))
         #expect(!store.hasTrapped, "the input before it is not on disk")
         return store
     }
@@ -136,6 +142,29 @@ import Testing
         let store = try Self.postponed()
         while store.rig.commit(), !store.hasTrapped { store.rig.round() }
         #expect(store.hasTrapped)
+    }
+
+    @Test func `A failure that waits to be taken alone waits for no further event once it can be taken`() throws {
+        var settings = StoreSettings()
+        settings.turnsPerRound = 1
+        let store = try Self.postponed(settings)
+        let rig = store.rig
+        rig.commit()
+        // An answer for an effect that is not open gives no turn, and is all that the next round takes.
+        let (closed, lease) = (EffectID(turn: 1, ordinal: 0), Lease(start: 1, counter: 9))
+        let token = JobProof(home, workshopSecret).token(of: closed, under: lease)
+        rig.deliver(.result([JobResult(effect: closed, lease: lease, token: token, answer: .done([]))], credit: 1), from: worker(1))
+        rig.commits = true
+        rig.round()
+        let late = rig.machine.workers.lateResults
+        #expect(store.hasTrapped && late == 1)
+    }
+
+    @Test func `A failure that waits to be taken alone has its turn, though answers go on`() throws {
+        let store = try Self.postponed(others: 24)
+        while store.rig.commit(), !store.hasTrapped { store.rig.round() }
+        let areAnswersLeft = !store.rig.machine.workers.answers.isEmpty
+        #expect(store.hasTrapped && areAnswersLeft)
     }
 
     @Test func `A failure that waits to be taken alone is forgotten with its effect`() throws {

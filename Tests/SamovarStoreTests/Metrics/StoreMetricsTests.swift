@@ -85,6 +85,34 @@ import Testing
         #expect(metrics["samovar_journal_file_bytes"] == nil)
     }
 
+    @Test func `What is handed out, answered and done is told of the queue in which it has waited`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.connectWorker(queues: ["mail"])
+        rig.order(job("a", queue: "mail"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([task.answered("a")], credit: 2), from: worker(1))
+        let metrics = try metrics(rig)
+        for (queue, count) in [("mail", 1), ("default", 0)] as [(String, Int64)] {
+            #expect(metrics["samovar_effect_wait_seconds_count{queue=\(queue)}"] == .int(count))
+            #expect(metrics["samovar_attempts_total{queue=\(queue),outcome=answered}"] == .int(count))
+            #expect(metrics["samovar_effects_closed_total{queue=\(queue),outcome=done}"] == .int(count))
+        }
+    }
+
+    @Test func `Turns of former processes are not counted`() throws {
+        let former = try StoreWorkerTests.rig(slots: 1, credit: 9)
+        former.order(job("a"))
+        let rig = try former.restarted()
+        rig.connectClient()
+        rig.order(job("b"), sequence: 2)
+        let metrics = try metrics(rig)
+        let (before, head) = (former.machine.head, rig.machine.head)
+        #expect(metrics["samovar_turns_total{kind=input}"] == .int(1))
+        let kinds = metrics.filter { $0.key.hasPrefix("samovar_turns_total") }.values.reduce(0) { $0 + ($1.number ?? 0) }
+        #expect(before > 1 && kinds == head - before)
+    }
+
     @Test func `While the disk is full, only what is on disk is told`() throws {
         let rig = try StoreWorkerTests.rig(slots: 1, credit: 9)
         rig.commits = false

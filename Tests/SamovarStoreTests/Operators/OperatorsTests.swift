@@ -112,6 +112,20 @@ import Testing
         }
     }
 
+    @Test mutating func `A filter that is not understood is refused and named`() throws {
+        var bench = try PartBench()
+        let limit = "the limit is a number from 1 to 1000"
+        let filters: [(MessagePackValue, String)] = [
+            (["limit": 0], limit), (["limit": -1], limit), (["limit": 1_001], limit), (["limit": "7"], limit),
+            (["olderThan": -1], "olderThan is a number of milliseconds"), (["queue": 7], "the queue is a text"),
+            (["label": 7], "the label is a text"),
+        ]
+        for (filter, text) in filters {
+            let answer = try ask("effects", with: filter, &bench)
+            #expect(answer == .string(text), "\(filter)")
+        }
+    }
+
     @Test func `The attempt that runs counts as one more than those that have ended`() throws {
         var hall = DispatchHall()
         hall.join(1)
@@ -122,6 +136,36 @@ import Testing
         hall.assign()
         let running = operators.describe(open: effect, hall.ledger, hall.dispatcher, now: at(1))
         #expect(running["status"] == "running" && running["attempts"] == .int(2))
+    }
+
+    @Test mutating func `An effect that waits for its first attempt has had none, and one that a worker has is at it`() throws {
+        var bench = try PartBench()
+        try bench.order(job("a"))
+        let waiting = try ask("effects", with: [:], &bench)
+        bench.scheduler.join(
+            WorkerOffer(id: workerID(1), slots: 1, queues: [.default]), takesProofs: false, at: worker(1), now: at(1))
+        bench.scheduler.dispatcher.heard(workerID(1), credit: 1, now: at(1))
+        var connections = Connections()
+        connections.connect(workerID(1), .local, at: worker(1))
+        bench.scheduler.assign(from: bench.turns.state.ledger, head: bench.turns.head, to: connections, now: at(1), &bench.out)
+        let running = try ask("effects", with: [:], &bench)
+        for (answer, status, attempts): (MessagePackValue, String, Int64) in [(waiting, "waiting", 0), (running, "running", 1)] {
+            guard case .array(let open)? = answer["open"] else {
+                Issue.record("\(answer)")
+                continue
+            }
+            #expect(open.map { $0["status"] } == [.string(status)] && open.map { $0["attempts"] } == [.int(attempts)])
+        }
+    }
+
+    @Test func `When the next attempt begins is told of an effect that has to wait for a time, and of no other`() throws {
+        var hall = DispatchHall()
+        let id = hall.order(RunOptions(delay: .seconds(3)))
+        let effect = try #require(hall.ledger.open[id])
+        let early = operators.describe(open: effect, hall.ledger, hall.dispatcher, now: at(2))
+        #expect(early["waitsFor"] == "time" && early["nextAttempt"] == .instant(at(3)))
+        let due = operators.describe(open: effect, hall.ledger, hall.dispatcher, now: at(3))
+        #expect(due["waitsFor"] == "worker" && due["nextAttempt"] == .nil)
     }
 
     @Test mutating func `An open effect can be dropped, and each of a list only once`() throws {

@@ -39,6 +39,19 @@ import Testing
         }
     }
 
+    @Test func `A chain that is supposed may have as many turns as a store lets it have, and no more`() throws {
+        let journal = try MillJournal()
+        func suppose(turns: Int) throws -> WhatIf {
+            let machine = WhatIfMachine(Supposition(inserted: [2: [packed(Mill.Message.echo("a", turns))]]), through: 2) {
+                TypedEngine(Mill.self, secret: millSecret, limits: GroupLimits(turns: 3))
+            }
+            for record in journal.records { try machine.take(record) }
+            return try machine.finish()
+        }
+        #expect(try suppose(turns: 3).gained.count == 3)
+        #expect(throws: GroupLimit.turns(3, root: 3)) { try suppose(turns: 4) }
+    }
+
     @Test func `An input that is removed takes its follow-ups along, and those behind keep their numbers`() throws {
         let journal = try MillJournal()
         try journal.send(.pour(8))

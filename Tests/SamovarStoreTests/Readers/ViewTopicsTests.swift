@@ -60,5 +60,6 @@ struct ViewTopicsTests {
     @Test func `Messages that are no report are too much at some time`() {
         #expect(hear([[], [2], [255, 1, 2], report(0, "none")], limit: 3).closed == [false, false, false, true])
         #expect(hear([[], [2]], limit: 2).topics.count == 0)
+        #expect(hear([[], [], [], []], limit: 1).closed == [false, true, false, true], "and then as many again")
     }
 }

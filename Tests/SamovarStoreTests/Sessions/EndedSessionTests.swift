@@ -148,6 +148,27 @@ import Testing
         }
     }
 
+    @Test func `What a client was told in another timeline says nothing of sessions that have expired in this one`() throws {
+        let rig = try Self.rig()
+        var writer = MessagePackWriter()
+        writer.writeArrayHeader(2)
+        // The newest turn of an end that is not remembered by itself, and none that are.
+        writer.write(3)
+        writer.writeArrayHeader(0)
+        var reader = MessagePackReader(writer.bytes)
+        let expired = try EndedSessions(from: &reader)
+        var state = rig.machine.turns.state
+        let closed = state.sessions.closed
+        state.sessions.restore(expired: expired, closed: closed)
+        let later = try Rig(snapshot: state.snapshot(), now: rig.now)
+        func greet(_ number: UInt8, of timeline: Timeline) -> [Frame] {
+            let hello = Hello(role: .client(session: session(number)), schema: shop, witness: 2)
+            return later.exchange(.hello(hello), from: client(number), of: timeline)
+        }
+        #expect(greet(2, of: home) == [.error(PeerError(.sessionExpired, SessionEnd.expired.text))])
+        #expect(greet(3, of: abroad).welcome?.expected == 1)
+    }
+
     // MARK: Earlier builds
 
     /// A build before this one wrote the number of the last input, and remembered nothing; its snapshots say the same.

@@ -192,6 +192,25 @@ import Testing
         #expect(workers.deadWorkers == 1 && now == head, "it is not here")
     }
 
+    @Test(arguments: [false, true])
+    mutating func `What is held since a restart is let go as soon as the last worker of before has spoken, or is dead`(
+        isDead: Bool
+    ) throws {
+        var bench = try PartBench()
+        let open = try #require(try bench.order(job("a")))
+        bench.scheduler = EffectScheduler(StoreSettings(), start: 2, awaiting: [workerID(1), workerID(2)], effects: [open])
+        bench.scheduler.begin(bench.turns.state.ledger, now: at(0))
+        try greet(&bench)
+        let early = bench.scheduler.dispatcher.waits(open)
+        if isDead {
+            try workers.ended(workerID(2), evidence: "signal 9", now: at(2), &bench.scheduler, &bench.turns, &bench.out)
+        } else {
+            try greet(by: 2, &bench)
+        }
+        let waits = bench.scheduler.dispatcher.waits(open)
+        #expect(early == nil && waits == at(isDead ? 2 : 1))
+    }
+
     // MARK: Answers
 
     @Test mutating func `An answer waits for its turn, and is acknowledged when that is on disk`() throws {
