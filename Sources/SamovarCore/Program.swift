@@ -58,7 +58,8 @@ public protocol Program<State, Message, Effect>: Sendable {
     /// The outside events that a state wants to hear of; looked at after each group of turns. Default: none.
     static func subscriptions(_ state: State) -> [Subscription<Self>]
 
-    /// What outsiders see of a state. Called at most once per publication, not once per turn.
+    /// What outsiders see of a state. Called at most once per publication, not once per turn; but after each turn while somebody reads every
+    /// view, and in a `TestStore`.
     static func view(_ state: State) -> ViewState
 
     /// The message for an effect that failed for good, or nil to leave the effect dead, for an operator to look at.
@@ -69,8 +70,8 @@ public protocol Program<State, Message, Effect>: Sendable {
     /// The message for what an operator did with effects and queues of this program, or nil to take no notice. Default: nil.
     static func operated(_ action: OperatorAction<Self>) -> Message?
 
-    /// What is true of every state, as far as the author can say it. Default: nothing. No turn of a store asks for them:
-    /// a `TestStore` and `bisect` do.
+    /// What is true of every state, as far as the author can say it. Default: nothing. A store looks at them only with
+    /// `--check-invariants`; a `TestStore` and `bisect` always do.
     static var invariants: [Invariant<Self>] { get }
 }
 

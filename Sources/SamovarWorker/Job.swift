@@ -112,6 +112,18 @@ public enum StreamError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The handler has returned.
     case ended
 
+    /// What is too large of a message with its checkpoint; nil if nothing is.
+    package init?(messageBytes: Int, checkpointBytes: Int) {
+        let bytes = messageBytes + checkpointBytes
+        if checkpointBytes > StreamWindow.checkpointLimit {
+            self = .checkpointTooLarge(bytes: checkpointBytes, limit: StreamWindow.checkpointLimit)
+        } else if bytes > StreamWindow.messageLimit {
+            self = .tooLarge(bytes: bytes, limit: StreamWindow.messageLimit)
+        } else {
+            return nil
+        }
+    }
+
     /// What is too large, or over.
     public var description: String {
         switch self {

@@ -124,11 +124,9 @@ package final class JobContext: @unchecked Sendable {
     }
 
     func stream(_ message: [UInt8], checkpoint: [UInt8]?) async throws {
-        let size = message.count + (checkpoint?.count ?? 0)
-        if let bytes = checkpoint?.count, bytes > StreamWindow.checkpointLimit {
-            throw StreamError.checkpointTooLarge(bytes: bytes, limit: StreamWindow.checkpointLimit)
-        }
-        guard size <= StreamWindow.messageLimit else { throw StreamError.tooLarge(bytes: size, limit: StreamWindow.messageLimit) }
+        let checkpointSize = checkpoint?.count ?? 0
+        if let error = StreamError(messageBytes: message.count, checkpointBytes: checkpointSize) { throw error }
+        let size = message.count + checkpointSize
         while true {
             try Task.checkCancellation()
             if isUnwanted.load(ordering: .acquiring) { throw CancellationError() }

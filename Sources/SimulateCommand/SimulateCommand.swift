@@ -23,12 +23,15 @@ public struct SimulateCommand: ParsableCommand {
 
     @Option(name: .long, help: "Run this seed.") var seed: UInt64?
     @Option(name: .long, help: "Run so many seeds.") var seeds: Int?
-    @Option(name: .long, help: "The first of them.") var from: UInt64 = 1
+    @Option(name: .long, help: "The first of them, with --seeds; 1 if not given.") var from: UInt64?
     @Option(name: .long, help: "Run so many seeds from one that is drawn, and printed first.") var fresh: Int?
     @Option(name: .long, help: "So many seeds at once; as many as there are cores if not given.") var threads: Int?
-    @Option(name: .long, help: "For how many virtual minutes things go wrong.") var minutes = 10
+    @Option(name: .customLong("minutes"), help: "For how many virtual minutes things go wrong; 10 if not given.")
+    var givenMinutes: Int?
     @Flag(name: .long, help: "A small world, with a crash at every step.") var exhaustive = false
     @Flag(name: .long, help: "Print everything that happens; with --seed.") var trace = false
+
+    private var minutes: Int { givenMinutes ?? 10 }
 
     /// With fewer seeds, a class of faults may be missing by chance.
     private static let seedsForAllFaults = 100
@@ -42,6 +45,14 @@ public struct SimulateCommand: ParsableCommand {
         guard [seed != nil, seeds != nil, fresh != nil].count(where: { $0 }) <= 1 else {
             throw ValidationError("give one of --seed, --seeds and --fresh")
         }
+        guard from == nil || seeds != nil else { throw ValidationError("--from needs --seeds") }
+        guard !(from ?? 1).addingReportingOverflow(UInt64(seeds ?? 1)).overflow else {
+            throw ValidationError("--from and --seeds go beyond the greatest seed, \(UInt64.max - 1)")
+        }
+        let isNarrowed = seed != nil || seeds != nil || fresh != nil || threads != nil || givenMinutes != nil || trace
+        guard !exhaustive || !isNarrowed else {
+            throw ValidationError("--exhaustive runs one small world, and takes no other option")
+        }
         guard !trace || seed != nil else { throw ValidationError("--trace needs --seed") }
     }
 
@@ -50,7 +61,8 @@ public struct SimulateCommand: ParsableCommand {
         signal(SIGPIPE, SIG_DFL)
         if exhaustive { return try runExhaustively() }
         if let seed { return try run(seed: seed) }
-        try run(seeds: fresh.map(drawn) ?? from..<from + UInt64(seeds ?? 1))
+        let first = from ?? 1
+        try run(seeds: fresh.map(drawn) ?? first..<first + UInt64(seeds ?? 1))
     }
 
     /// Seeds of which none is likely to have been run before.

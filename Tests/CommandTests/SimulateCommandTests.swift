@@ -26,7 +26,13 @@ import Testing
         #expect(run.output.contains("storeCrash ") && run.output.contains("real time: "))
     }
 
-    @Test(arguments: [["--seed", "1", "--seeds", "2"], ["--trace"], ["--minutes", "0"], ["--seeds", "0"]])
+    @Test(
+        arguments: [
+            ["--seed", "1", "--seeds", "2"], ["--trace"], ["--minutes", "0"], ["--seeds", "0"], ["--from", "3"],
+            ["--from", "3", "--fresh", "2"], ["--from", "3", "--seed", "2"], ["--from", "18446744073709551615", "--seeds", "1"],
+            ["--exhaustive", "--seed", "1"], ["--exhaustive", "--seeds", "1"], ["--exhaustive", "--fresh", "1"],
+            ["--exhaustive", "--minutes", "1"], ["--exhaustive", "--threads", "1"], ["--exhaustive", "--trace"],
+        ])
     func `What makes no sense is a mistake of usage`(_ arguments: [String]) async throws {
         let scratch = try Scratch()
         let child = try Child(Executable.samovar, ["simulate"] + arguments, in: scratch)

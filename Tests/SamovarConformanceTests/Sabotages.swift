@@ -162,6 +162,16 @@ extension Sabotage {
                 ]
             }
         },
+        Sabotage("counts the bytes of a text, and not its characters", .worker, foundBy: "long-text") {
+            let text: Value = .string(String(repeating: "ä", count: 2_000))
+            $0.outgoing(.result) { result in
+                [
+                    result.entries { entries in
+                        entries.map { $0[4] == 1 ? $0.replacing(5, by: ($0[5] ?? .nil).replacing(1, by: text)) : $0 }
+                    }
+                ]
+            }
+        },
         Sabotage("leaves without DRAIN", .worker, foundBy: "drain-running") { $0.outgoing(.drain) { _ in [] } },
         Sabotage("leaves without GOODBYE", .worker, foundBy: "drain-idle") { $0.outgoing(.goodbye) { _ in [] } },
         Sabotage("does not count its tasks", .worker, foundBy: "tasks-missing") { meddler in

@@ -57,6 +57,17 @@ import Testing
             ])
     }
 
+    @Test func `A nil in an optional is told from none at all`() {
+        struct Patch: Equatable { var name: String?? }
+        #expect(Self.lines(Patch(name: .some(nil)), Patch(name: nil)) == ["it.name: expected .some(nil), is nil"])
+    }
+
+    @Test func `Two texts that are shown alike are said to differ`() {
+        let start = String(repeating: "x", count: 300)
+        let lines = Self.lines([start + "a"], [start + "b"])
+        #expect(lines.count == 1 && lines[0].hasPrefix("it[0]: two that differ are both shown as \"xxx"), "\(lines)")
+    }
+
     @Test func `A value that describes itself is shown as it does, unless that hides the difference`() {
         var other = Holder()
         other.temperature.degrees = -1
@@ -109,5 +120,22 @@ import Testing
         #expect(narrowed.lines == ["it.b: expected 5, is 4"])
         let right = Pair(a: [Int](repeating: 1, count: 2_000), b: 5, c: [1])
         #expect(Difference(expected: expected, actual: right, named: "it", within: change).isEmpty)
+    }
+
+    @Test func `A change of more parts than are looked for narrows to where they are, and to what comes after them`() {
+        struct Hall: Equatable { var a = [Int](repeating: 0, count: 2_000), b = 0, c = 0, d: [Int: Int] = [:] }
+        let before = Hall()
+        let expected = Hall(a: [Int](repeating: 1, count: 2_000), b: 0, c: 5)
+        let change = Difference(expected: before, actual: expected, named: "it")
+        var actual = expected
+        actual.b = 7
+        actual.d = [1: 1]
+        #expect(Difference(expected: expected, actual: actual, named: "it", within: change).isEmpty)
+        actual.a[1_500] = 9
+        actual.c = 6
+        #expect(
+            Difference(expected: expected, actual: actual, named: "it", within: change).lines == [
+                "it.a[1500]: expected 1, is 9", "it.c: expected 5, is 6",
+            ])
     }
 }

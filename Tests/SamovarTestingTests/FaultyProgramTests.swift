@@ -105,6 +105,48 @@ import Testing
             ])
     }
 
+    /// Holds a nil in an optional, which MessagePack writes as none at all, and a text that it reads only the beginning of.
+    enum Patching: OpenProgram {
+        struct State: Portable { var owner: String?? }
+        struct Note: Portable {
+            var text: String
+            init(text: String) { self.text = text }
+            init(from decoder: any Decoder) throws {
+                text = String(try decoder.singleValueContainer().decode(String.self).prefix(250))
+            }
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.singleValueContainer()
+                try container.encode(text)
+            }
+        }
+        enum Message: Portable { case clear, patched(name: String??), noted(Note) }
+
+        static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Patching> { .state(State()) }
+
+        static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Patching> {
+            if message == .clear { state.owner = .some(nil) }
+            return .none
+        }
+    }
+
+    @Test func `What the codec changes is told of, also where both are shown alike`() throws {
+        let store = try TestStore(Patching.self, exhaustive: false, reporter: reports.reporter)
+        store.send(.clear)
+        #expect(
+            reports.takeAll() == [
+                "the codec: the state does not survive being encoded and decoded\n  state.owner: expected .some(nil), is nil"
+            ])
+        store.send(.patched(name: .some(nil)))
+        #expect(
+            reports.takeAll() == [
+                "send(.patched(name: .some(nil))): .patched(name: .some(nil)) does not survive being encoded and decoded\n"
+                    + "  value.patched.name: expected .some(nil), is nil"
+            ])
+        store.send(.noted(Patching.Note(text: String(repeating: "x", count: 300))))
+        let told = reports.takeAll()
+        #expect(told.count == 1 && told.first?.contains("text: two that differ are both shown as \"xxx") == true, "\(told)")
+    }
+
     /// A part of each message that it makes itself is lost when it is encoded.
     enum Leaky: Program {
         struct Parcel: Portable {

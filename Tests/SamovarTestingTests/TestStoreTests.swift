@@ -173,6 +173,86 @@ import Testing
         store.expectOutputs([])
     }
 
+    /// Emits a text of so many characters.
+    enum Speaker: OpenProgram {
+        struct State: Portable {}
+        enum Message: Portable { case say(Int) }
+        typealias Output = String
+
+        static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Speaker> { .state(State()) }
+
+        static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Speaker> {
+            guard case .say(let length) = message else { return .none }
+            return .emit(String(repeating: "x", count: length))
+        }
+    }
+
+    @Test func `Outputs that the store has forgotten are reported once, and it goes on with those after them`() throws {
+        let reports = Reports()
+        let store = try TestStore(Speaker.self, reporter: reports.reporter)
+        for _ in 0..<17 { store.send(.say(1 << 20)) }
+        store.expectOutputs([])
+        #expect(
+            reports.takeAll() == [
+                "expectOutputs: outputs since the last expectOutputs are forgotten: the store keeps 65536 of them and 16777216 bytes; "
+                    + "call expectOutputs before there are more"
+            ])
+        store.send(.say(1))
+        store.expectOutputs(["x"])
+        for _ in 0..<17 { store.send(.say(1 << 20)) }
+        store.finish()
+        let told = reports.takeAll()
+        #expect(told.count == 1 && told.first?.hasPrefix("finish(): outputs since") == true, "\(told)")
+    }
+
+    @Test func `What no client and no worker sends, because it is too large, is reported`() throws {
+        let reports = Reports()
+        let store = try TestStore(Kiosk.self, exhaustive: false, reporter: reports.reporter)
+        func told() -> [String] { reports.takeAll().compactMap { $0.split(separator: "): ").last.map(String.init) } }
+        let large = String(repeating: "x", count: 2 << 20)
+        store.send(.call(large))
+        store.expectOutputs([])
+        let sent = told()
+        #expect(sent.count == 1 && sent.first?.hasPrefix("an input of 20971") == true, "\(sent)")
+        store.send(.probe("a"))
+        let head = store.head
+        store.stream(.lost(large), from: .probe(name: "a"))
+        store.stream(.ticked, from: .probe(name: "a"), checkpoint: String(repeating: "x", count: 100 << 10))
+        let streamed = told()
+        #expect(streamed.count == 2 && streamed.first?.hasPrefix("a streamed message of 20971") == true, "\(streamed)")
+        #expect(streamed.last?.hasPrefix("a checkpoint of 1024") == true, "\(streamed)")
+        #expect(store.head == head)
+        store.complete(.probe(name: "a"), with: .lost(large), .lost(large), .lost(large))
+        let answered = told()
+        #expect(answered.count == 1 && answered.first?.hasPrefix("an answer of 6291") == true, "\(answered)")
+        #expect(store.state.tags.first?.hasPrefix("could not be handled after 1 attempt: an answer of 6291") == true)
+    }
+
+    /// Each of its effects has a queue and a need of its own.
+    enum Guilds: OpenProgram {
+        struct State: Portable {}
+        enum Message: Portable { case order(Int) }
+        enum Effect: Portable { case work(Int) }
+
+        static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Guilds> { .state(State()) }
+
+        static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Guilds> {
+            guard case .order(let number) = message else { return .none }
+            return .run(.work(number), RunOptions(queue: Queue("guild\(number)"), needs: ["craft\(number)"]))
+        }
+
+        static func failed(_ effect: Effect, _ failure: Failure) -> Message? { nil }
+    }
+
+    @Test func `The worker serves any number of queues and needs, one after the other`() throws {
+        let store = try TestStore(Guilds.self)
+        for number in 0..<1_100 {
+            store.send(.order(number))
+            store.complete(.work(number))
+        }
+        store.finish()
+    }
+
     @Test func `A gate's rejection is expected with its text, and observers see what is applied`() throws {
         let reports = Reports()
         let store = try TestStore(

@@ -106,7 +106,7 @@ package final class ShapeSession {
     private func makeOther<T: Decodable>(_ type: T.Type, _ name: String) throws -> T {
         let former = text
         defer { text = former }
-        var failure: (any Error)?
+        var failure: Failure?
         for text in Self.texts {
             self.text = text
             let decoder = ShapeDecoder(self)
@@ -116,13 +116,14 @@ package final class ShapeSession {
                 requests[name] = ["": decoder.requests]
                 return value
             } catch {
-                failure = failure ?? error
+                // A part that cannot be made is named by its own failure.
+                failure = failure ?? error as? Failure ?? Failure(description: "\(name) takes no value that is made up: \(error)")
                 // It is no text that it does not take.
                 if decoder.hasFailed || !decoder.asksForText { break }
             }
         }
         let error = failure ?? Failure(description: "no value of \(name) can be made up")
-        types[name] = .unknown("\(error)")
+        types[name] = .unknown(error.description)
         throw error
     }
 

@@ -34,6 +34,7 @@ struct SchemaCommand<App: SamovarApp>: ParsableCommand {
     var leave: [String] = []
 
     func run() throws {
+        if !codec { warnOfGaps() }
         if let check { return try compare(with: check) }
         let text = codec ? try codecSource() : try schemaText()
         guard let write else { return printData(text) }
@@ -57,6 +58,13 @@ struct SchemaCommand<App: SamovarApp>: ParsableCommand {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(ProgramSchema(App.Program.self)), as: UTF8.self)
+    }
+
+    private func warnOfGaps() {
+        let gaps = ProgramSchema(App.Program.self).uncompared
+        for gap in gaps { printError(escapeForTerminal("warning: \(gap)")) }
+        guard !gaps.isEmpty else { return }
+        printError("to have them compared, let init(from:) take what it reads, and check values in accept")
     }
 
     private func codecSource() throws -> String {

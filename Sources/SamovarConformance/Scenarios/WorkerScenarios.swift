@@ -106,7 +106,8 @@ extension Scenario {
                 Step.greeted(.worker) + [
                     .task(Stage.Effect.fail(String(repeating: "ä", count: 5_000))),
                     .result("a failure whose text has 1,000 characters and 4,000 bytes at most, but for how many it had") {
-                        ($0[1]?[1]?.string?.utf8.count ?? .max) <= 4_100
+                        guard let text = $0[1]?[1]?.string else { return false }
+                        return text.unicodeScalars.count <= 1_100 && text.utf8.count <= 4_100
                     },
                 ]),
             Scenario(

@@ -10,7 +10,7 @@ public struct Command<P: Program>: Equatable, Sendable {
     public enum Order: Equatable, Sendable {
         /// Work for a worker.
         case run(P.Effect, RunOptions)
-        /// The end of all open effects with a label.
+        /// The end of the open effects with a label.
         case cancel(Label)
         /// A message that follows at once.
         case then(P.Message)
@@ -65,7 +65,7 @@ public struct Command<P: Program>: Equatable, Sendable {
     ///   - retry: what to do when an attempt throws or runs out of time. A worker that dies costs no retry.
     ///   - timeout: the time for one attempt, from its hand-out to a worker; nil for no limit. For other limits see
     ///     ``run(_:_:)-swift.type.method``.
-    ///   - priority: within a queue, the greater goes first.
+    ///   - priority: within a queue, the greater goes first. It is -100 to 100: what is beyond counts as the nearer of these.
     ///   - delay: the least time before the first attempt, counted from this turn.
     @inlinable
     public static func run(
@@ -91,8 +91,9 @@ public struct Command<P: Program>: Equatable, Sendable {
         Self(.one(.run(effect, options)), isOneEffect: true)
     }
 
-    /// Closes all open effects with this label, and drops the dead ones. Workers that run one are told at once and their Swift tasks
-    /// are cancelled; a late answer is not applied. An effect that was cancelled may have run all the same.
+    /// Closes the open effects with this label, and drops the dead ones. Workers that run one are told at once and their Swift tasks
+    /// are cancelled; a late answer is not applied. An effect that was cancelled may have run all the same. One that was ordered beyond the
+    /// limit of its policy is not closed: it fails with `crowded` all the same.
     @inlinable
     public static func cancel(_ id: Label) -> Self {
         Self(.one(.cancel(id)))

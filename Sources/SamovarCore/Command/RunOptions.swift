@@ -67,7 +67,8 @@ public struct RunOptions: Sendable {
         get { box?.fields.retry ?? .never }
         set { fields.retry = newValue }
     }
-    /// Within a queue, the greater goes first; equal ones in the order in which they were ordered.
+    /// Within a queue, the greater goes first; equal ones in the order in which they were ordered. It is -100 to 100: what is beyond counts
+    /// as the nearer of these.
     public var priority: Int {
         get { box?.fields.priority ?? 0 }
         set { fields.priority = newValue }

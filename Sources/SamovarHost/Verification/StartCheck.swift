@@ -75,7 +75,7 @@ public struct StartCheck: Sendable {
         snapshot = machine.restored > 0 ? machine.restored : nil
         replayed = machine.replayed
         let (open, dead) = (machine.openEffects, machine.deadEffects.map(\.effect))
-        let kept = machine.outputs(after: EffectID(turn: 0, ordinal: 0))
+        let kept = machine.keptOutputs
         (openEffects, deadEffects, outputs) = (open.count, dead.count, kept.count)
         sessions = machine.books.sessions.count
         // The program is asked for its subscriptions and its view now, and may refuse the seed of a new timeline.

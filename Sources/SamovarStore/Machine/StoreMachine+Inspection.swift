@@ -41,8 +41,16 @@ extension StoreMachine {
         turns.state.ledger.dead.values.sorted { $0.effect.id < $1.effect.id }.map { ($0.effect, $0.failure) }
     }
 
-    /// Outputs of turns after `id`, oldest first.
-    package func outputs(after id: EffectID) -> [EmittedOutput] { turns.state.outputs.outputs(after: id, bytes: .max) ?? [] }
+    /// The outputs that are kept, oldest first.
+    package var keptOutputs: [EmittedOutput] { Array(turns.state.outputs.outputs) }
+
+    /// The outputs after `id`, oldest first; nil if some of them are not kept any more.
+    package func outputs(after id: EffectID) -> [EmittedOutput]? { turns.state.outputs.outputs(after: id, bytes: .max) }
+
+    /// Outputs that are kept, at most.
+    package static var outputLimit: Int { OutputLog.limit }
+    /// Bytes of them, at most.
+    package static var outputByteLimit: Int { OutputLog.byteLimit }
 
     /// What is paused, and the rules of queues.
     package var controls: QueueControls { turns.state.ledger.controls }

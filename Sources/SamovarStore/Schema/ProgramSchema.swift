@@ -20,11 +20,25 @@ public struct ProgramSchema: Equatable, Codable, Sendable {
 
     /// What a program could not read of what another build of it wrote, in sentences; empty if it can read everything.
     ///
-    /// What migrations do is not looked at: what an older version has a migration for counts as readable.
+    /// What migrations do is not looked at: what an older version has a migration for counts as readable. Types of which nothing is known
+    /// are passed over; see ``uncompared``.
     ///
     /// - Parameter older: as it was written then.
     public static func problems<P: Program>(of program: P.Type, reading older: ProgramSchema) -> [String] {
         ProgramSchema(P.self).problems(reading: older, Migrations(P.self))
+    }
+
+    /// The types of which no value can be made up, and why, in sentences: what becomes of them is no problem to
+    /// ``problems(of:reading:)``, for nothing is known of what they hold.
+    public var uncompared: [String] {
+        var reasons: Set<String> = []
+        for shape in shapes.values {
+            // `Never` has no values.
+            for case (let name, .unknown(let reason)) in shape.types where name != "Never" {
+                reasons.insert("\(name) is not compared: \(reason)")
+            }
+        }
+        return reasons.sorted()
     }
 
     /// The types whose generated code was written for another form than they have now, by name. They are left to `Codable`.

@@ -26,8 +26,7 @@ struct ShapeComparison {
         case (.optional(let old), .optional(let new)), (.array(let old), .array(let new)):
             compare(old, new, at: path)
         // What was always there may be left out from now on.
-        case (.simple, .optional(let new)), (.type, .optional(let new)), (.unknown, .optional(let new)):
-            compare(old, new, at: path)
+        case (_, .optional(let new)): compare(old, new, at: path)
         case (.dictionary(let oldKey, let oldValue), .dictionary(let newKey, let newValue)):
             compare(oldKey, newKey, at: path)
             compare(oldValue, newValue, at: path)
@@ -42,7 +41,8 @@ struct ShapeComparison {
     }
 
     private mutating func compareTypes(_ old: String, _ new: String, at path: String) {
-        guard seen.insert("\(old) → \(new)").inserted else { return }
+        // Of a type without values nothing was written.
+        guard old != "Never", seen.insert("\(old) → \(new)").inserted else { return }
         switch (before.types[old], after.types[new]) {
         case (nil, nil):
             // The decoder takes an integer for a float.
@@ -65,7 +65,15 @@ struct ShapeComparison {
             for name in old where !new.contains(name) {
                 problems.append("\(path): \(name) is gone: old records with it cannot be read; keep it, or \(remedy)")
             }
+        // `ProgramSchema.uncompared` tells of it.
         case (.unknown, .unknown): break
+        case (.unknown, _):
+            problems.append(
+                "\(path) was \(old), of which the file says nothing, and is \(new): compare them yourself, and write the file anew")
+        case (_, .unknown(let reason)) where new != "Never":
+            problems.append(
+                "\(path) was \(old) and is \(new), whose form cannot be told (\(reason)): let its init(from:) take what it reads, or "
+                    + remedy)
         default: problems.append("\(path) was \(old) and is \(new), which has another form: \(remedy)")
         }
     }

@@ -8,7 +8,10 @@ struct Difference {
         var expected: String
         var actual: String
 
-        var text: String { "\(path): expected \(expected), is \(actual)" }
+        var text: String {
+            if expected == actual { return "\(path): two that differ are both shown as \(actual)" }
+            return "\(path): expected \(expected), is \(actual)"
+        }
     }
 
     /// Parts that are looked for.
@@ -18,6 +21,8 @@ struct Difference {
     private static let depth = 24
 
     private(set) var parts: [Part] = []
+    /// Where more may differ than was looked for.
+    private var rest: Set<String> = []
     /// The only places that matter; nil if all do.
     private let places: [String]?
     /// Parts that differ, be it where it does not matter.
@@ -25,17 +30,27 @@ struct Difference {
 
     /// - Parameters:
     ///   - name: where the paths begin.
-    ///   - others: only what is in them, inside one of them, or around one, is a part; everything, if there may be more of them than were
-    ///     found.
+    ///   - others: only what is in them, inside one of them, or around one, is a part. Of a collection with more of them than were looked for
+    ///     everything is.
     init<Value: Equatable>(expected: Value, actual: Value, named name: String, within others: Difference? = nil) {
-        places = others.flatMap { $0.isCut ? nil : $0.parts.map(\.path) }
+        places = others.map { $0.parts.map(\.path) + $0.rest }
         guard expected != actual else { return }
         compare(expected, actual, name, 0)
     }
 
+    /// What of a value is lost when it is encoded and decoded; nil if nothing is.
+    ///
+    /// What is not a number is unequal to itself, and so is a list of such after a copy. So what is decoded must be equal to itself, decoded
+    /// once more; if it is not, only what shows is lost.
+    static func loss<Value: Equatable>(of value: Value, named name: String, _ decode: () throws -> Value) throws -> Difference? {
+        let actual = try decode()
+        let difference = Difference(expected: value, actual: actual, named: name)
+        if difference.isEmpty { return nil }
+        if difference.parts.contains(where: { $0.expected != $0.actual }) { return difference }
+        return try decode() == actual ? difference : nil
+    }
+
     var isEmpty: Bool { parts.isEmpty }
-    /// Whether the values can be told from each other. What is not a number is unequal to itself, and so is a list of such after a copy.
-    var isVisible: Bool { parts.contains { $0.expected != $0.actual } }
     /// Whether there may be more parts than were found.
     var isCut: Bool { parts.count >= Self.limit }
 
@@ -59,12 +74,19 @@ struct Difference {
     // MARK: Comparing
 
     private mutating func compare(_ expected: Any, _ actual: Any, _ path: String, _ depth: Int) {
-        guard parts.count < Self.limit, !areEqual(expected, actual) else { return }
+        guard !areEqual(expected, actual) else { return }
         guard matters(path) else { return found += 1 }
+        guard hasRoom(in: path) else { return }
         let before = found
         if depth < Self.depth { compareParts(expected, actual, path, depth + 1) }
         // What is unequal, and shows no part that is, differs as a whole.
         if found == before { note(path, ValueText.of(expected), ValueText.of(actual)) }
+    }
+
+    /// Whether parts are still looked for; if not, this place counts as one that differs.
+    private mutating func hasRoom(in path: String) -> Bool {
+        if isCut { rest.insert(path) }
+        return !isCut
     }
 
     private mutating func compareParts(_ expected: Any, _ actual: Any, _ path: String, _ depth: Int) {
@@ -108,10 +130,11 @@ struct Difference {
         _ expected: [Mirror.Child], _ actual: [Mirror.Child], _ path: String, _ depth: Int
     ) {
         for (index, pair) in zip(expected, actual).enumerated() {
+            guard hasRoom(in: path) else { return }
             compare(pair.0.value, pair.1.value, "\(path)[\(index)]", depth)
         }
         for index in min(expected.count, actual.count)..<max(expected.count, actual.count) {
-            guard parts.count < Self.limit else { return }
+            guard hasRoom(in: path) else { return }
             let one = index < expected.count ? ValueText.of(expected[index].value) : "nothing"
             let other = index < actual.count ? ValueText.of(actual[index].value) : "missing"
             note("\(path)[\(index)]", one, other)
@@ -121,14 +144,17 @@ struct Difference {
     private mutating func compareMembers(_ a: Mirror, _ b: Mirror, _ path: String) {
         let expected = Set(a.children.map { ValueText.of($0.value) })
         let actual = Set(b.children.map { ValueText.of($0.value) })
-        for member in expected.subtracting(actual).sorted() { note("\(path)[\(member)]", "to be there", "missing") }
-        for member in actual.subtracting(expected).sorted() { note("\(path)[\(member)]", "nothing", "there") }
+        for member in expected.symmetricDifference(actual).sorted() {
+            guard hasRoom(in: path) else { return }
+            let (one, other) = expected.contains(member) ? ("to be there", "missing") : ("nothing", "there")
+            note("\(path)[\(member)]", one, other)
+        }
     }
 
     private mutating func comparePairs(_ a: Mirror, _ b: Mirror, _ path: String, _ depth: Int) {
         let (expected, actual) = (pairs(of: a), pairs(of: b))
         for key in Set(expected.keys).union(actual.keys).sorted() {
-            guard parts.count < Self.limit else { return }
+            guard hasRoom(in: path) else { return }
             switch (expected[key], actual[key]) {
             case (let one?, let other?): compare(one, other, "\(path)[\(key)]", depth)
             case (let one?, nil): note("\(path)[\(key)]", ValueText.of(one), "missing")
@@ -149,7 +175,7 @@ struct Difference {
 
     private mutating func note(_ path: String, _ expected: String, _ actual: String) {
         found += 1
-        guard parts.count < Self.limit, matters(path) else { return }
+        guard matters(path) else { return }
         parts.append(Part(path: path, expected: expected, actual: actual))
     }
 }

@@ -22,7 +22,12 @@ struct ValueText {
         let mirror = Mirror(reflecting: value)
         switch mirror.displayStyle {
         case .optional:
-            if let child = mirror.children.first { write(child.value, depth: depth) } else { text.append("nil") }
+            guard let child = mirror.children.first else { return text.append("nil") }
+            // A nil in an optional is another value than no value.
+            guard holdsNil(child.value) else { return write(child.value, depth: depth) }
+            text.append(".some(")
+            write(child.value, depth: depth + 1)
+            text.append(")")
         case .enum: writeCase(value, mirror, depth)
         case .tuple: write(mirror.children, "(", ")", depth)
         case .collection: write(mirror.children, "[", "]", depth)
@@ -71,6 +76,13 @@ struct ValueText {
         }
         text.append(pairs.isEmpty ? "[:]" : "[\(pairs.sorted().joined(separator: ", "))]")
     }
+}
+
+/// Whether a value is an optional without a value, or one of such optionals.
+private func holdsNil(_ value: Any) -> Bool {
+    let mirror = Mirror(reflecting: value)
+    guard mirror.displayStyle == .optional else { return false }
+    return mirror.children.first.map { holdsNil($0.value) } ?? true
 }
 
 /// The name of an enum's case; nil if it cannot be found out, since the enum describes itself in other words.

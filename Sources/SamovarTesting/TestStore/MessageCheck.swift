@@ -103,10 +103,10 @@ final class MessageCheck<P: Program>: Sendable {
     /// Nil for a message that survives.
     private func finding(on message: P.Message, _ decoder: MessagePackDecoder) -> String? {
         do {
-            let actual = try decoder.decode(P.Message.self, from: encoder.encode(message))
-            let difference = Difference(expected: message, actual: actual, named: "message")
-            guard difference.isVisible else { return nil }
-            let lines = difference.lines.map { "  \($0)" }
+            let bytes = try encoder.encode(message)
+            let loss = try Difference.loss(of: message, named: "message") { try decoder.decode(P.Message.self, from: bytes) }
+            guard let loss else { return nil }
+            let lines = loss.lines.map { "  \($0)" }
             return (["does not survive being encoded and decoded"] + lines).joined(separator: "\n")
         } catch {
             return "cannot be encoded and decoded: \(error)"

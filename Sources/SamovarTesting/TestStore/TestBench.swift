@@ -229,14 +229,15 @@ final class TestBench<P: Program> {
         return epochs
     }
 
-    /// The worker serves each queue that an effect is in, and can do what it needs.
+    /// The worker serves each queue that an open effect is in, and can do what it needs. What those need that are closed it offers no more:
+    /// an offer has a limit.
     private func serveQueues() {
+        guard hasWorkers else { return }
         let open = machine.openEffects
-        let missing = allowed == nil ? Set(open.map(\.queue)).subtracting(queues) : []
-        let needs = canDoAll ? open.reduce(into: capabilities) { $0.formUnion($1.options.needs) } : capabilities
-        guard hasWorkers, !missing.isEmpty || needs != capabilities else { return }
-        queues += missing.sorted()
-        capabilities = needs
+        let wanted = allowed ?? Set(open.map(\.queue))
+        let needs = canDoAll ? open.reduce(into: Set<String>()) { $0.formUnion($1.options.needs) } : capabilities
+        guard !wanted.isSubset(of: queues) || !needs.isSubset(of: capabilities) else { return }
+        (queues, capabilities) = (wanted.sorted(), needs)
         greetAsWorker()
     }
 

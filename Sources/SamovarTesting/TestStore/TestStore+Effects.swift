@@ -1,7 +1,9 @@
 import MessagePack
 public import SamovarCore
+import SamovarPeers
 import SamovarStore
 import SamovarWire
+import SamovarWorker
 public import Testing
 
 /// The test as the worker.
@@ -9,7 +11,8 @@ extension TestStore {
     /// Ends a job well: its handler returned these messages, which are applied as one group and close the effect. Without a
     /// message the effect is just closed.
     ///
-    /// If several open effects are equal, the oldest that a worker has is meant.
+    /// If several open effects are equal, the oldest that a worker has is meant. An answer of more than 4 MiB is reported, and fails the
+    /// effect as `unhandled`, as a worker would.
     public func complete(
         _ effect: P.Effect, with messages: P.Message..., expect: (inout P.State) -> Void = { _ in },
         at location: SourceLocation = #_sourceLocation
@@ -17,10 +20,7 @@ extension TestStore {
         let call = "complete(\(ValueText.of(effect)))"
         let answer = messages.compactMap { encoded($0, call, at: location) }
         guard answer.count == messages.count else { return }
-        run(call, expect, at: location) {
-            guard let id = job(effect, call, at: location) else { return }
-            bench.answer(id, .done(MessageList(answer)))
-        }
+        end(call, effect, .done(MessageList(answer)), expect, at: location)
     }
 
     /// Ends a job for good: its handler threw a `Permanent` error, or what else the reason says. The program's `failed` is asked for
@@ -42,7 +42,7 @@ extension TestStore {
     }
 
     /// Sends a message of a job that goes on, as `job.stream` does: it is applied at once. From the checkpoint the next attempt would go on; see
-    /// ``expectResume(of:after:checkpoint:at:)``.
+    /// ``expectResume(of:after:checkpoint:at:)``. What `job.stream` would throw for, because it is too large, is reported and not sent.
     public func stream<Checkpoint: Portable>(
         _ message: P.Message, from effect: P.Effect, checkpoint: Checkpoint, expect: (inout P.State) -> Void = { _ in },
         at location: SourceLocation = #_sourceLocation
@@ -67,6 +67,9 @@ extension TestStore {
         guard let bytes = encoded(message, call, at: location) else { return }
         run(call, expect, at: location) {
             guard let id = job(effect, call, at: location) else { return }
+            if let error = StreamError(messageBytes: bytes.count, checkpointBytes: checkpoint?.count ?? 0) {
+                return report("\(call): \(error)", at: location)
+            }
             bench.stream(id, bytes, checkpoint: checkpoint)
         }
     }
@@ -113,7 +116,12 @@ extension TestStore {
     ) {
         run(call, expect, at: location) {
             guard let id = job(effect, call, at: location) else { return }
-            bench.answer(id, answer)
+            // As a worker does, also with a long text.
+            let replacement = answer.replacement(limit: WorkerMachine.Settings.standard.answerBytes)
+            if case .done = answer, case .failed(_, let text, _)? = replacement {
+                report("\(call): \(text); a worker fails the effect for good", at: location)
+            }
+            bench.answer(id, replacement ?? answer)
         }
     }
 

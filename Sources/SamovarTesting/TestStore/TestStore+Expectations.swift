@@ -56,9 +56,11 @@ extension TestStore {
         report("expectDeadEffects", "the dead effects are not as expected", difference, at: location)
     }
 
-    /// Compares what the program emitted since the last call.
+    /// Compares what the program emitted since the last call. A store keeps 65,536 outputs, and 16 MiB of them: if there were more, that
+    /// is reported instead.
     public func expectOutputs(_ expected: [P.Output], at location: SourceLocation = #_sourceLocation) {
-        let difference = Difference(expected: expected, actual: takeOutputs(at: location), named: "outputs")
+        guard let actual = takeOutputs("expectOutputs", at: location) else { return }
+        let difference = Difference(expected: expected, actual: actual, named: "outputs")
         report("expectOutputs", "the outputs are not as expected", difference, at: location)
     }
 
@@ -77,9 +79,16 @@ extension TestStore {
         decodedEffects(at: location).filter { $0.open.root != 0 }.map(\.effect)
     }
 
-    func takeOutputs(at location: SourceLocation) -> [P.Output] {
+    /// The outputs since the last call; nil, with a report, if the store has forgotten some of them.
+    func takeOutputs(_ call: String, at location: SourceLocation) -> [P.Output]? {
         let outputs = bench.machine.outputs(after: expectedOutputs)
-        if let last = outputs.last { expectedOutputs = last.id }
+        if let last = bench.machine.keptOutputs.last { expectedOutputs = last.id }
+        guard let outputs else {
+            report(
+                "\(call): outputs since the last expectOutputs are forgotten: the store keeps \(StoreMachine.outputLimit) of them and "
+                    + "\(StoreMachine.outputByteLimit) bytes; call expectOutputs before there are more", at: location)
+            return nil
+        }
         return outputs.compactMap { decoded($0.bytes, "output \($0.id)", at: location) }
     }
 

@@ -66,7 +66,7 @@ extension TestStore {
         var lines: [String] = []
         lines += leftover("open effect", ordered(at: location))
         lines += leftover("dead effect", decodedDead(except: expectedDead, at: location))
-        lines += leftover("output", takeOutputs(at: location))
+        lines += leftover("output", takeOutputs("finish()", at: location) ?? [])
         guard !lines.isEmpty else { return }
         report((["finish(): something is left"] + lines).joined(separator: "\n"), at: location)
     }

@@ -1,5 +1,6 @@
 import MessagePack
 public import SamovarCore
+import SamovarPeers
 import SamovarStore
 import SamovarWire
 public import Testing
@@ -223,6 +224,11 @@ public final class TestStore<P: Program> {
 
     private func outcome(of input: P.Input, _ call: String, at location: SourceLocation) -> Outcome.Verdict? {
         guard let bytes = encoded(input, call, at: location) else { return nil }
+        let limit = ClientMachine.Settings.standard.inputBytes
+        guard bytes.count <= limit else {
+            report("\(call): \(ClientMachine.SubmitError.tooLarge(bytes: bytes.count, limit: limit))", at: location)
+            return nil
+        }
         let outcome = bench.send(bytes)
         if outcome == nil, bench.stop == nil {
             report("\(call): was not taken: \(bench.complaint ?? "the store gave no answer")", at: location)
@@ -277,10 +283,10 @@ public final class TestStore<P: Program> {
     /// The state that would come back from a snapshot.
     private func checkCodec(at location: SourceLocation) {
         do {
-            let restored = try recorded.decode(P.State.self, from: bench.machine.stateBytes())
-            let difference = Difference(expected: state, actual: restored, named: "state")
-            guard difference.isVisible, toldProblems.insert("state").inserted else { return }
-            report("the codec", "the state does not survive being encoded and decoded", difference, at: location)
+            let bytes = try bench.machine.stateBytes()
+            let loss = try Difference.loss(of: state, named: "state") { try recorded.decode(P.State.self, from: bytes) }
+            guard let loss, toldProblems.insert("state").inserted else { return }
+            report("the codec", "the state does not survive being encoded and decoded", loss, at: location)
         } catch {
             guard toldProblems.insert("state").inserted else { return }
             report("the codec: the state cannot be encoded and decoded: \(error)", at: location)
@@ -291,10 +297,10 @@ public final class TestStore<P: Program> {
     func encoded<Value: Portable>(_ value: Value, _ call: String, at location: SourceLocation) -> [UInt8]? {
         do {
             let bytes = try encoder.encode(value)
-            let difference = Difference(expected: value, actual: try decoder.decode(Value.self, from: bytes), named: "value")
-            guard difference.isVisible else { return bytes }
+            let loss = try Difference.loss(of: value, named: "value") { try decoder.decode(Value.self, from: bytes) }
+            guard let loss else { return bytes }
             inputIsSound = false
-            report(call, "\(ValueText.of(value)) does not survive being encoded and decoded", difference, at: location)
+            report(call, "\(ValueText.of(value)) does not survive being encoded and decoded", loss, at: location)
             return bytes
         } catch {
             report("\(call): \(ValueText.of(value)) cannot be encoded and decoded: \(error)", at: location)

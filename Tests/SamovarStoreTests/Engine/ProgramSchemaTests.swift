@@ -64,6 +64,35 @@ private indirect enum Endless: Portable {
     }
 }
 
+/// With a property that takes nothing which is made up.
+private enum Club: OpenProgram {
+    struct Email: Portable {
+        struct Refused: Error {}
+
+        var text: String
+
+        init(from decoder: any Decoder) throws {
+            text = try decoder.singleValueContainer().decode(String.self)
+            guard text.contains("@") else { throw Refused() }
+        }
+    }
+
+    struct State: Portable {
+        var owner: Email?
+        var board: Board?
+    }
+
+    struct Board: Portable {
+        var head: Email
+        var size: Int
+    }
+
+    enum Message: Portable { case join }
+
+    static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Club> { .state(State()) }
+    static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Club> { .none }
+}
+
 @Suite struct ProgramSchemaTests {
     @Test func `The shape of a type is found by decoding`() {
         let shape = Shape(of: Event.self)
@@ -106,6 +135,34 @@ private indirect enum Endless: Portable {
         let own = ["_0": "Endless"]
         #expect(shape.types["Endless"] == .cases(["both": own, "either": own, "other": own, "wary": ["_0": "Wary"]]))
         #expect(shape.root == "Endless" && shape.types["Wary"].map { if case .unknown = $0 { true } else { false } } == true)
+    }
+
+    @Test func `Types of which nothing is known are named, with the property that is to blame, and are no problem`() {
+        let schema = ProgramSchema(Club.self)
+        let reason = "is not compared: Email takes no value that is made up: Refused()"
+        #expect(schema.uncompared == ["Board \(reason)", "Email \(reason)"])
+        #expect(ProgramSchema.problems(of: Club.self, reading: schema) == [])
+    }
+
+    @Test func `A type of which nothing is known any more, or was known before, is a problem, which says why`() {
+        #expect(
+            problems(["M": .unknown("it takes nothing")], ["M": .fields(["x": "Int"])]) == [
+                "Message was M, of which the file says nothing, and is M: compare them yourself, and write the file anew"
+            ])
+        #expect(
+            problems(["M": .fields(["x": "Int"])], ["M": .unknown("it takes nothing")]) == [
+                "Message was M and is M, whose form cannot be told (it takes nothing): let its init(from:) take what it reads, or "
+                    + "give it a migration and the schema a new version"
+            ])
+    }
+
+    @Test func `A program may get its first effects, and not lose its last`() {
+        let (none, some) = (Shape(of: Never.self), Shape(root: "Effect", types: ["Effect": .cases(["work": [:]])]))
+        #expect(ShapeComparison(none, some).problems("effect") == [])
+        #expect(
+            ShapeComparison(some, none).problems("effect") == [
+                "Effect was Effect and is Never, which has another form: give it a migration and the schema a new version"
+            ])
     }
 
     private func problems(_ old: [String: Shape.Definition], _ new: [String: Shape.Definition]) -> [String] {
@@ -152,6 +209,8 @@ private indirect enum Endless: Portable {
             (["M": .cases(["a": [:]])], ["M": .cases(["a": [:], "b": ["c": "Int"]])]),
             (["M": .names(["a"])], ["M": .names(["a", "b"])]),
             (["M": .fields(["x": "M?"])], ["M": .fields(["x": "M?"])]),
+            (["M": .fields(["x": "[Int]"])], ["M": .fields(["x": "[Int]?"])]),
+            (["M": .fields(["x": "[String: Int]"])], ["M": .fields(["x": "[String: Int]?"])]),
             (["M": .alias("Int")], ["M": .alias("Double")]),
         ] as [([String: Shape.Definition], [String: Shape.Definition])])
     func `What does no harm is no problem`(old: [String: Shape.Definition], new: [String: Shape.Definition]) {

@@ -62,6 +62,8 @@ import Testing
         let lost = try #require(page.lost)
         #expect(lost > Self.start)
         #expect(page.outputs.first.map { $0.id > lost } == true)
+        let (all, kept) = (rig.machine.outputs(after: Self.start), rig.machine.keptOutputs)
+        #expect(all == nil && kept.first?.id == page.outputs.first?.id)
         #expect(rig.exchange(.outputsRequest(instance: .main, after: lost, waits: true), from: client(1)).outputs?.lost == nil)
     }
 
