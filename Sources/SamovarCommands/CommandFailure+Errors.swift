@@ -48,6 +48,12 @@ extension CommandFailure {
         default: return nil
         }
     }
+
+    /// What a person is told. Its lines are the command's own; all else in them may quote strangers, and does nothing to a terminal.
+    var text: String {
+        description.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { escapeForTerminal(String($0)) }.joined(separator: "\n")
+    }
 }
 
 /// The name by which this executable was called, for help and for its data folder.
@@ -73,7 +79,7 @@ func runAsMain<Root: AsyncParsableCommand>(_ root: Root.Type) async {
         }
     } catch {
         guard let failure = CommandFailure(error) else { root.exit(withError: error) }
-        printError("error: \(failure)")
+        printError("error: \(failure.text)")
         exit(failure.code.rawValue)
     }
     exit(0)

@@ -5,7 +5,10 @@ import SamovarText
 ///
 /// A message may quote what peers have sent, an error or a failure, which must neither write lines of its own nor reach a terminal.
 struct LogLines: TextOutputStream, Sendable {
-    mutating func write(_ text: String) { StandardStream.error.write(Self.line(text)) }
+    mutating func write(_ text: String) {
+        let line = Self.line(text)
+        if !RawTerminal.holds(line) { StandardStream.error.write(line) }
+    }
 
     /// - Parameter text: what a handler writes for a message, with the line feed at its end.
     static func line(_ text: String) -> String {

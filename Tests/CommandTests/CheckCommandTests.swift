@@ -1,3 +1,4 @@
+import CrashPoints
 import Foundation
 import ProcessSupport
 import Testing
@@ -64,6 +65,20 @@ import Testing
             #expect(check.end == .exited(75), "\(check.output)\(check.errors)")
             #expect(check.errors.contains("the backup failed: "), "\(check.errors)")
         }
+    }
+
+    /// The store dies, so that the check waits for it when the signal comes.
+    @Test(arguments: [(CrashPoint.copyBeforeName, SIGINT), (.copyAfterName, SIGTERM)] as [(CrashPoint, Int32)])
+    func `A check that a signal ends leaves nothing of the copy, whole or begun`(_ point: CrashPoint, _ signal: Int32) async throws
+    {
+        let store = try start(1, ["store"], ["SAMOVAR_CRASH_AT": point.rawValue])
+        try await eventually("the store serves") { store.errors.contains("serving") }
+        let check = try start(1, ["check"])
+        #expect(try await store.wait() == .killed(SIGKILL))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.folder("tmp")).count == 1)
+        check.send(signal)
+        #expect(try await check.wait() == .exited(128 + signal), "\(check.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.folder("tmp")).isEmpty)
     }
 
     @Test func `What passes while the old store runs starts after it`() async throws {

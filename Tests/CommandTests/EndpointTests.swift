@@ -74,7 +74,7 @@ import Testing
         try await store.stop()
     }
 
-    /// The folder that a command takes by itself may be another store's.
+    /// The folder that a command takes by itself, or that a variable names for other commands, may be another store's.
     @Test(arguments: [
         ["status"], ["inspect"], ["effects"], ["metrics"], ["queues", "--pause", "--queue", "default"],
         ["journal", "export", "copy"],
@@ -83,12 +83,37 @@ import Testing
     func `Without a key an operator is not led from a port to a folder that nobody has named`(_ command: [String]) async throws {
         let scratch = try Scratch()
         let place = "tcp://127.0.0.1:\(try Ports.free())"
-        let child = try Child(Executable.counter, command + ["--endpoint", place], in: scratch)
-        #expect(try await child.wait() == .exited(78), "\(child.output)")
-        #expect(
-            child.errors
-                == "error: \(place) takes operators with a key alone: name one with --key, or the store's data folder with --data\n"
-        )
+        for variables in [[:], ["SAMOVAR_DATA": scratch.folder("data")]] {
+            let child = try Child(Executable.counter, command + ["--endpoint", place], in: scratch, variables: variables)
+            #expect(try await child.wait() == .exited(78), "\(child.output)")
+            #expect(
+                child.errors
+                    == "error: \(place) takes operators with a key alone: name one with --key, or the store's data folder with --data\n"
+            )
+        }
+    }
+
+    @Test func `Who names the port of a store pauses no queue of the store whose folder a variable names`() async throws {
+        let scratch = try Scratch()
+        let store = try await CounterStore(workers: 0, in: scratch)
+        let words = ["queues", "--pause", "--queue", "default", "--endpoint", "tcp://127.0.0.1:\(try Ports.free())"]
+        let pause = try Child(Executable.counter, words, in: scratch, variables: ["SAMOVAR_DATA": store.data])
+        #expect(try await pause.wait() == .exited(78), "\(pause.output)")
+        #expect(try await store.run("queues", "--resume", "--queue", "default").errors == "queue default was not paused\n")
+        try await store.stop()
+    }
+
+    @Test func `A page of a store that --endpoint names keeps its token in no folder of a variable`() async throws {
+        let scratch = try Scratch()
+        let data = scratch.folder("data")
+        try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: false)
+        let page = try Child(
+            Executable.tally, ["web", "--port", "0", "--endpoint", "ipc://" + scratch.folder("sockets")], in: scratch,
+            variables: ["SAMOVAR_DATA": data])
+        try await eventually("the page is there: \(page.errors)") { page.output.contains("the page is at ") }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: data).isEmpty)
+        page.send(SIGTERM)
+        #expect(try await page.wait() == .exited(0), "\(page.errors)")
     }
 
     @Test func `An endpoint in a file of settings is that of the store whose data folder the file has`() async throws {
@@ -99,16 +124,44 @@ import Testing
         #expect(child.errors.contains("no store answers at ipc://"), "\(child.errors)")
     }
 
-    @Test(arguments: [["replay"], ["journal", "list"], ["journal", "verify"], ["why", "state.sync"], ["diff", "1"], ["verify"]])
-    func `Who names an endpoint to a command that reads a journal is not shown that of another store`(_ command: [String])
-        async throws
-    {
+    @Test(arguments: [
+        ["replay"], ["journal", "list"], ["journal", "verify"], ["why", "state.sync"], ["diff", "1"], ["verify"],
+        ["journal", "import", "backup"], ["journal", "salvage", "--accept-loss"],
+    ])
+    func `Who names an endpoint to a command that reads or replaces a journal does not meet that of another store`(
+        _ command: [String]
+    ) async throws {
         let scratch = try Scratch()
-        let child = try Child(Executable.counter, command + ["--endpoint", "ipc://" + scratch.folder("sockets")], in: scratch)
-        #expect(try await child.wait() == .exited(64), "\(child.output)")
-        #expect(
-            child.errors.hasPrefix("error: --endpoint does not lead to a journal, which this command reads: name "),
-            "\(child.errors)")
+        for variables in [[:], ["SAMOVAR_DATA": scratch.folder("data")]] {
+            let words = command + ["--endpoint", "ipc://" + scratch.folder("sockets")]
+            let child = try Child(Executable.counter, words, in: scratch, variables: variables)
+            #expect(try await child.wait() == .exited(64), "\(child.output)")
+            #expect(
+                child.errors.hasPrefix("error: --endpoint does not lead to a journal, which this command needs: name "),
+                "\(child.errors)")
+        }
+    }
+
+    @Test func `A relative folder of sockets is below the one in which a command works`() async throws {
+        let scratch = try Scratch()
+        let (here, elsewhere) = (scratch.folder("here"), scratch.folder("elsewhere"))
+        for folder in [here, elsewhere] {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        }
+        func start(_ arguments: [String], in folder: String) throws -> Child {
+            let words = ["-c", #"cd "$1" && shift && exec "$@""#, "sh", folder, Executable.counter] + arguments
+            return try Child(
+                "sh", words + ["--data", scratch.folder("data")], in: scratch, variables: ["SAMOVAR_RUNTIME_DIR": "sockets"])
+        }
+        let up = try start(["up", "--workers", "1"], in: here)
+        try await eventually("the store serves: \(up.errors)") { up.errors.contains("serving") }
+        let sent = try start(["send", "incrementAsync", "--wait", "settled"], in: here)
+        #expect(try await sent.wait() == .exited(0), "\(sent.errors)")
+        let lost = try start(["status"], in: elsewhere)
+        #expect(try await lost.wait() == .exited(69))
+        #expect(lost.errors.contains("\(elsewhere)/sockets/"), "\(lost.errors)")
+        up.send(SIGINT)
+        #expect(try await up.wait() == .exited(0), "\(up.errors)")
     }
 
     @Test(arguments: [["view"], ["status"], ["worker"], ["up", "--until-idle"], ["store"]])

@@ -74,6 +74,8 @@ import Testing
                 "error: the path cannot be read: column 1: a path begins with `state` or `view`: did you mean `state.sync`?"
             ),
             (["diff", "1", "999"], 78, "ends at turn "),
+            (["why", "state.sync", "--turn", "\(Int.max)"], 78, "ends at turn "),
+            (["why", "state.sync", "--all", "--turn", "999"], 78, "ends at turn "),
             (["diff", "0"], 64, "0 is no turn: they are numbered from 1"),
             (["bisect", "state.sync = 3"], 64, "column 12: `=` is no operator: did you mean `==`?"),
             (["bisect", "state.sync > 3"], 1, "it is true after none of the turns 1 to "),
@@ -84,6 +86,7 @@ import Testing
             let child = try store.start(arguments)
             #expect(try await child.wait() == .exited(code), "\(arguments): \(child.errors)")
             #expect(child.errors.contains(words), "\(arguments): \(child.errors)")
+            #expect(child.output.isEmpty || code == 1, "\(arguments): \(child.output)")
         }
     }
 }

@@ -218,6 +218,16 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: store.scratch.folder("bad.building")))
     }
 
+    @Test func `A backup of a store that --endpoint names is none of the folder that a variable names`() async throws {
+        let (store, _) = try await Self.stopped(inputs: 1)
+        let copy = store.scratch.folder("copy")
+        let export = try Child(
+            Executable.counter, ["journal", "export", copy, "--endpoint", "ipc://" + store.scratch.folder("other")],
+            in: store.scratch, variables: ["SAMOVAR_DATA": store.data])
+        #expect(try await export.wait() == .exited(69), "\(export.output)")
+        #expect(!FileManager.default.fileExists(atPath: copy))
+    }
+
     @Test func `A restored backup is a new timeline and the old journal is archived`() async throws {
         let (store, _) = try await Self.stopped()
         let copy = store.scratch.folder("copy")

@@ -90,6 +90,34 @@ import Testing
         try await store.stop()
     }
 
+    @Test func `What the log says while a panel is shown is written when the terminal is given back`() async throws {
+        let file = try await key("v", "viewer")
+        let client = try await key("c", "client")
+        let store = try await store()
+        let terminal = try PseudoTerminal(
+            Executable.counter, ["monitor", "--endpoint", "tcp://127.0.0.1:\(port)", "--key", file], in: scratch)
+        try await eventually("the view is shown: \(terminal.text)") { terminal.text.contains("sync") }
+        let line = "the store does not let this client in, which is tried again: "
+        func reload() async throws {
+            let reload = try Child(Executable.counter, ["keys", "reload", "--data", store.data], in: scratch)
+            #expect(try await reload.wait() == .exited(0), "\(reload.errors)")
+        }
+        try await keysCommand("revoke", "v")
+        try await reload()
+        try await eventually("the store has refused it") { store.up.errors.contains(" is not let in at ") }
+        try await eventually("the panel tells of it: \(terminal.text)") { terminal.text.contains("no sign of the store") }
+        try FileManager.default.removeItem(atPath: file)
+        _ = try await key("v", "viewer")
+        try await reload()
+        #expect(try await run(["send", "increment"], client).end == .exited(0))
+        try await eventually("it is let in again: \(terminal.text)") { !terminal.text.contains("no sign of the store") }
+        #expect(!terminal.output.contains(line))
+        terminal.type("q")
+        #expect(try await eventually("the monitor ends") { terminal.end() } == .exited(0))
+        try await eventually("the line is there") { terminal.output.contains(line) }
+        try await store.stop()
+    }
+
     @Test func `A worker whose key is revoked goes on trying, and comes back with the one that its file holds then`() async throws {
         let file = try await key("w", "worker")
         let client = try await key("c", "client")

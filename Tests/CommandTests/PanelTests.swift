@@ -119,7 +119,11 @@ import Testing
         try await eventually("the monitor ends: \(shell.text)") { ProcessTable.entry(monitor.id) == nil }
     }
 
-    @Test(arguments: [(SIGINT, nil), (SIGTERM, nil), (SIGHUP, nil), (SIGABRT, SIGABRT), (SIGSEGV, SIGSEGV)] as [(Int32, Int32?)])
+    @Test(
+        arguments: [
+            (SIGINT, nil), (SIGTERM, nil), (SIGHUP, nil), (SIGABRT, SIGABRT), (SIGSEGV, SIGSEGV), (SIGUSR1, SIGUSR1),
+            (SIGALRM, SIGALRM), (SIGXCPU, SIGXCPU),
+        ] as [(Int32, Int32?)])
     func `The terminal is given back, whatever signal ends the monitor`(signal: Int32, death: Int32?) async throws {
         let store = try await Store()
         let terminal = try store.monitor()
@@ -128,6 +132,23 @@ import Testing
         let end = try await eventually("the monitor ends") { terminal.end() } as Child.End
         #expect(end == death.map { .killed($0) } ?? .exited(0))
         try await expectRestored(terminal)
+    }
+
+    @Test func `While views come all the time Escape is a key, and the next one is a key, too`() async throws {
+        let store = try await Store()
+        let terminal = try store.monitor()
+        try await see("0 of 10", in: terminal)
+        let goals = #"n=10; while :; do n=$((n + 1)); echo "{\"setGoal\":{\"to\":$n}}"; sleep 0.01; done"#
+        let busy = try Child(
+            "sh", ["-c", "\(goals) | '\(Executable.tally)' send - --data '\(store.data)'"], in: store.scratch)
+        try await eventually("goals are set: \(busy.errors)") { busy.output.contains("applied") }
+        terminal.type("\tapples")
+        try await see("apples", in: terminal)
+        terminal.type("\u{1b}")
+        try await eventually("the field is cleared: \(terminal.text)") { !terminal.text.contains("apples") }
+        terminal.type("pears")
+        try await see("pears", in: terminal)
+        #expect(busy.end == nil)
     }
 
     @Test func `A store that is away is told of, and the panel goes on when it is back`() async throws {

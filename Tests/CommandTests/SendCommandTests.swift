@@ -74,6 +74,16 @@ import Testing
         #expect(try await records(of: store).filter { $0.contains(#""applied""#) }.count == 1)
     }
 
+    @Test func `A reason that quotes a stranger does nothing to a terminal`() async throws {
+        let store = try await CounterStore(Executable.path("TurnstileProgram"))
+        let pass = #"{"pass":{"name":"\u001b[31m\u001b]0;pwned\u0007"}}"#
+        #expect(try await store.run("send", pass).end == .exited(0))
+        let again = try await store.run("send", pass)
+        #expect(again.end == .exited(65))
+        #expect(again.errors == "error: doorman: \\u{1b}[31m\\u{1b}]0;pwned\\u{7} has passed already\n", "\(again.errors)")
+        try await store.stop()
+    }
+
     private func scratchPipe(in scratch: Scratch) -> String {
         let path = scratch.folder("inputs")
         #expect(mkfifo(path, 0o600) == 0)

@@ -15,6 +15,11 @@ import Testing
         #expect(value?.code == .badData && value?.description == "0xc1 begins no value (byte 0)")
     }
 
+    @Test func `What a failure quotes does nothing to a terminal, and its lines stay lines`() {
+        let failure = CommandFailure(.internal, "1/2 failed: \u{1b}[31m\u{1b}]0;pwned\u{7}\r\n  3/4: 5 °C\n")
+        #expect(failure.text == "1/2 failed: \\u{1b}[31m\\u{1b}]0;pwned\\u{7}\\u{d}\n  3/4: 5 °C\n")
+    }
+
     @Test func `A terminal that cannot be used is an error of input or output`() {
         let failure = CommandFailure(RawTerminal.Failure(description: "the terminal cannot be written to"))
         #expect(failure?.code == .inputOutput && failure?.description == "the terminal cannot be written to")

@@ -74,15 +74,22 @@ extension ProcessSettings {
         return folder
     }
 
+    /// The data folder that was named, unless it may be another store's than the one at the endpoint.
+    var dataOfStore: String? { isDataOfAnother ? nil : data }
+
     /// Where the journal is, for a command that reads it beside its store. The store is asked only for what is in its data folder.
     func servedJournal<Types: ProgramTypes>(for types: Types.Type) throws -> JournalLocation {
-        guard journal == nil else { return try journal(for: types) }
-        // The folder that is taken else may be another store's.
-        guard data != nil || !storePlaces.contains("--endpoint") else {
+        let location = try namedJournal(for: types)
+        return journal == nil ? location.asking(StoreAccess(folderOf: try endpoint(for: types))) : location
+    }
+
+    /// Where the journal is, for a command that comes to its store by that alone.
+    func namedJournal<Types: ProgramTypes>(for types: Types.Type) throws -> JournalLocation {
+        guard journal != nil || !isDataOfAnother || !storePlaces.contains("--endpoint") else {
             throw CommandFailure(
-                .usage, "--endpoint does not lead to a journal, which this command reads: name the store's data folder with --data")
+                .usage, "--endpoint does not lead to a journal, which this command needs: name the store's data folder with --data")
         }
-        return try journal(for: types).asking(StoreAccess(folderOf: try endpoint(for: types)))
+        return try journal(for: types)
     }
 
     /// Where the journal is.
@@ -125,11 +132,11 @@ extension ProcessSettings {
         return access
     }
 
-    /// How an operator reaches its store: without a key by its sockets in a folder, and never by a folder that was not named with an
-    /// endpoint on TCP by a flag or a variable, for that may be another store's.
-    func admin<Types: ProgramTypes>(for types: Types.Type) throws -> AdminClient {
+    /// How an operator reaches its store: without a key by its sockets in a folder, and never from an endpoint on TCP by a folder that may
+    /// be another store's.
+    package func admin<Types: ProgramTypes>(for types: Types.Type) throws -> AdminClient {
         let access = try access(for: types)
-        guard data == nil, !isEndpointOfFile else { return AdminClient(at: access) }
+        guard isDataOfAnother else { return AdminClient(at: access) }
         guard let reachable = access.forOperators else {
             throw CommandFailure(
                 .configuration,

@@ -54,6 +54,7 @@ struct QueuesCommand<Types: ProgramTypes>: AsyncParsableCommand {
             throw ValidationError("--pause, --resume and --rule exclude each other")
         }
         if pause || resume, (queue == nil) == (label == nil) { throw ValidationError("name either a --queue or a --label") }
+        if queue == "" { throw ValidationError("--queue is empty: give the name of a queue") }
         if rule, queue == nil || label != nil { throw ValidationError("--rule is for a --queue") }
         if !(pause || resume || rule), queue != nil || label != nil {
             throw ValidationError("what shall be done there? say --pause, --resume or --rule")

@@ -235,7 +235,9 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
             return Receipt(
                 json: ["status": "settled", "turn": .int(Int64(turn)), "dead": .array(dead.map { .string($0) })],
                 failure: dead.isEmpty
-                    ? nil : CommandFailure(.internal, "not all of its effects were done: \(dead.joined(separator: "; "))"))
+                    ? nil
+                    : CommandFailure(
+                        .internal, "not all of its effects were done: \(escapeForTerminal(dead.joined(separator: "; ")))"))
         case .unknown(let reason):
             return Receipt(
                 json: applied, failure: CommandFailure(.unavailable, "applied in turn \(turn), and then unknown: \(reason)"))

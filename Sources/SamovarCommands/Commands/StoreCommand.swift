@@ -253,15 +253,18 @@ extension ProcessSettings {
 
 private func queueFlag(_ text: String) throws(CommandFailure) -> (queue: Queue, limit: Int?) {
     // A setting that is none was refused where it stands.
-    guard let queue = queueArgument(text) else { throw CommandFailure(.configuration, "--queue \(text): write \(queueForm)") }
+    guard let queue = queueArgument(text) else {
+        throw CommandFailure(.configuration, "--queue \(text): write \(queueForm), and several with spaces between")
+    }
     return queue
 }
 
 /// What a queue of a worker looks like, as a flag or a setting.
 let queueForm = "NAME, or NAME=4 for at most 4 of its jobs at once"
 
-/// Nil for a text that is none.
+/// Nil for a text that is none. A comma is between the names of a variable, and in none of them.
 func queueArgument(_ text: String) -> (queue: Queue, limit: Int?)? {
+    guard !text.isEmpty, !text.contains(",") else { return nil }
     guard let sign = text.lastIndex(of: "=") else { return (Queue(text), nil) }
     guard let number = Int(text[text.index(after: sign)...]), ProcessSettings.slotRange.contains(number), sign > text.startIndex
     else { return nil }

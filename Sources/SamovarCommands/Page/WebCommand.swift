@@ -41,7 +41,7 @@ package struct WebCommand<Types: ProgramTypes>: AsyncParsableCommand {
         let logger = settings.logger("web")
         let client = try StoreClient(at: store, schema: Types.schema, logger: logger)
         // A store that is known by its sockets alone has no folder for a token.
-        let folder = settings.endpoint == nil ? try settings.dataFolder(for: Types.self) : settings.data
+        let folder = settings.endpoint == nil ? try settings.dataFolder(for: Types.self) : settings.dataOfStore
         let tokenFile = folder.map { "\($0)/web.token" }
         let request = PageRequest(
             client: client, admin: try settings.admin(for: Types.self), port: port, title: Types.schema?.name ?? "Samovar",

@@ -36,25 +36,36 @@ struct PanelLoop: ~Copyable {
         machine = PanelMachine(size: Self.size, theme: Theme(hasColours: hasColours), lacksPast: lacksPast)
     }
 
-    /// How long a lone ESC may wait for the rest of a key, in milliseconds.
-    private static let escapePause: Int32 = 50
+    /// How long a lone ESC may wait for the rest of a key.
+    private static let escapePause = Duration.milliseconds(50)
 
     /// Returns when the person leaves, the terminal is gone, or the inbox says so.
     mutating func run() throws {
         var goesOn = perform(machine.redraw()) && hearNews()
+        // When a key that was begun has waited long enough for its rest, whatever else wakes the loop until then.
+        var pauseEnd: ContinuousClock.Instant?
         while goesOn {
             var waits = [
                 pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: signals.readEnd, events: Int16(POLLIN), revents: 0),
             ]
-            let count = poll(&waits, 2, machine.awaitsPause ? Self.escapePause : -1)
-            if count == 0 { goesOn = perform(machine.paused(now: now)) }
+            poll(&waits, 2, pauseEnd.map(Self.milliseconds(until:)) ?? -1)
+            if let end = pauseEnd, waits[0].revents == 0, ContinuousClock.now >= end {
+                goesOn = perform(machine.paused(now: now))
+                pauseEnd = nil
+            }
             if waits[1].revents != 0 { goesOn = try goesOn && hearSignals() && hearNews() }
             if goesOn, waits[0].revents != 0 {
                 guard let bytes = terminal.read() else { return }
                 goesOn = perform(machine.typed(bytes, now: now))
+                pauseEnd = machine.awaitsPause ? ContinuousClock.now + Self.escapePause : nil
             }
         }
+    }
+
+    /// Until then, for `poll`, and not a part of one too few.
+    private static func milliseconds(until end: ContinuousClock.Instant) -> Int32 {
+        Int32(clamping: max(0, ((end - ContinuousClock.now).microseconds + 999) / 1_000))
     }
 
     private var now: Timestamp { Timestamp(microseconds: (ContinuousClock.now - started).microseconds) }

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// Takes the terminal for a whole-screen picture, and gives it back as it was: at the end, when the process is stopped, and when it
-/// dies of anything but SIGKILL. One at a time.
+/// dies of anything but SIGKILL and real-time signals. One at a time.
 ///
 /// The settings that signal handlers need are globals, because a handler has no other way to them.
 struct RawTerminal: ~Copyable {
@@ -50,6 +50,24 @@ struct RawTerminal: ~Copyable {
 
     func leave() {
         restoreTerminal()
+        let lines = heldLines.withLock { lines in
+            defer { lines = [] }
+            return lines
+        }
+        for line in lines { StandardStream.error.write(line) }
+    }
+
+    /// Keeps a line for standard error until the terminal is given back, since it would shift the picture: the newest 100.
+    ///
+    /// - Returns: false if there is nothing to shift.
+    static func holds(_ line: String) -> Bool {
+        guard isatty(STDERR_FILENO) == 1 else { return false }
+        return heldLines.withLock { lines in
+            guard isEntered.load(ordering: .sequentiallyConsistent) else { return false }
+            lines.append(line)
+            if lines.count > 100 { lines.removeFirst() }
+            return true
+        }
     }
 
     /// Nil if it does not tell, or is a terminal without a size.
@@ -85,11 +103,22 @@ func install(_ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Voi
 }
 
 /// Signals of which a process dies without asking.
-private let crashes: [Int32] = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT, SIGQUIT, SIGSYS]
+private let crashes: [Int32] = {
+    let common = [
+        SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT, SIGQUIT, SIGSYS, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU,
+        SIGXFSZ,
+    ]
+    #if canImport(Darwin)
+    return common
+    #else
+    return common + [SIGIO, SIGPWR, SIGSTKFLT]
+    #endif
+}()
 
 /// Written before any handler is installed, and from then on only read.
 nonisolated(unsafe) private var savedSettings = termios()
 private let isEntered = Atomic<Bool>(false)
+private let heldLines = Mutex<[String]>([])
 /// Everything that `enter` asked for, back to what is usual.
 private let farewell: StaticString = "\u{1b}[0m\u{1b}[?25h\u{1b}[?2004l\u{1b}[?7h\u{1b}[?1049l"
 

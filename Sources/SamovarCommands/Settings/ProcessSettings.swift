@@ -38,8 +38,9 @@ package struct ProcessSettings: Equatable, Sendable {
     package var warnings: [String] = []
     /// What names the store, for whoever does not want it named: flags, variables, lines of the file.
     package var storePlaces: [String] = []
-    /// A file of settings has the endpoint: that of the store whose other settings it has, its data folder among them.
-    var isEndpointOfFile = false
+    /// The data folder, be it the default, may be another store's than the endpoint's, which a stronger source has named. An endpoint of a
+    /// file goes with the folder of the file, or else with the default.
+    var isDataOfAnother = false
 
     /// - Parameter flags: the texts of the flags that were given, by the keys of their settings (`log.level`).
     /// - Throws: `SettingsError` for a value that does not fit, wherever it stands, and for an unknown key in the file.
@@ -81,7 +82,7 @@ package struct ProcessSettings: Equatable, Sendable {
         if let seconds = try reader.integer("store.goodbyeSeconds", in: 0...60) { settings.goodbye = .seconds(seconds) }
         settings.warnings = try reader.finish()
         settings.storePlaces = ["data", "endpoint"].compactMap { reader.places[$0] }
-        settings.isEndpointOfFile = reader.places["endpoint"].map { !$0.hasPrefix("--") && !$0.hasPrefix("SAMOVAR_") } ?? false
+        settings.isDataOfAnother = reader.rank(of: "endpoint") < reader.rank(of: "data")
         return settings
     }
 }

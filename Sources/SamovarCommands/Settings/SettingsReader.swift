@@ -21,6 +21,7 @@ struct SettingsReader {
     private(set) var knownKeys: [String] = []
     /// Where the value of a key stands that was taken: `--data`, `SAMOVAR_DATA`, `"data" in local.yaml, line 2`.
     private(set) var places: [String: String] = [:]
+    private var ranks: [String: Int] = [:]
 
     /// - Parameter flags: texts of the command line by the keys of their settings.
     init(flags: [String: String], environment: [String: String], file: SettingsFile?) {
@@ -68,6 +69,9 @@ struct SettingsReader {
         }
     }
 
+    /// Which source the value of a key was taken from, the strongest first: 0 for a flag, 1 for a variable, 2 for the file or a default.
+    func rank(of key: String) -> Int { ranks[key] ?? 2 }
+
     /// Ends the reading: refuses a key of the file that nobody asked for.
     ///
     /// - Returns: warnings about unknown variables, which are no error because others may have set them.
@@ -108,7 +112,7 @@ struct SettingsReader {
         }
 
         var first: Value?
-        for source in sources {
+        for (rank, source) in sources.enumerated() {
             let found: ConfigContent?
             do {
                 found = try source.provider.value(forKey: source.key, type: type).value?.content
@@ -122,6 +126,7 @@ struct SettingsReader {
             guard first == nil else { continue }
             first = value
             places[key] = source.place
+            ranks[key] = rank
         }
         return first
     }

@@ -4,6 +4,7 @@ import MessagePack
 import SamovarCore
 import SamovarHost
 import SamovarText
+import UnixSignals
 
 struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
@@ -80,13 +81,16 @@ struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
     }
 }
 
-/// Asks a running store for a copy of its journal and deletes it behind `body`, whose errors name the journal and not the copy.
+/// Asks a running store for a copy of its journal and deletes it behind `body`, whose errors name the journal and not the copy. A signal that
+/// ends this process deletes it, too.
 private func withCopy<Result>(
     of journal: JournalLocation, at access: StoreAccess, _ body: (JournalLocation) async throws -> Result
 ) async throws -> Result {
     let copy = FileManager.default.temporaryDirectory.appending(path: "samovar-copy-\(UUID().uuidString)")
-    // What could not be removed is in the folder for temporary files.
-    defer { try? FileManager.default.removeItem(at: copy) }
+    defer { removeCopy(at: copy) }
+    let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+    // It ends with this function.
+    async let _: Void = end(at: signals, removing: copy)
     do {
         _ = try await AdminClient(at: access).export(to: copy.path)
     } catch AdminError.refused(let reason) {
@@ -101,5 +105,22 @@ private func withCopy<Result>(
     } catch let error as StoreError {
         guard let failure = CommandFailure(error) else { throw error }
         throw CommandFailure(failure.code, failure.description.replacing(copy.path, with: "\(journal)"))
+    }
+}
+
+/// At once, since nothing ends a replay that is under way.
+private func end(at signals: UnixSignalsSequence, removing copy: URL) async {
+    for await signal in signals {
+        removeCopy(at: copy)
+        // As a shell says of a process that a signal ended.
+        _exit(128 + signal.rawValue)
+    }
+}
+
+/// Whole or begun: the store that still writes to it has a backup that failed.
+private func removeCopy(at copy: URL) {
+    for place in [copy.appendingPathExtension("building"), copy] {
+        // What could not be removed is in the folder for temporary files.
+        try? FileManager.default.removeItem(at: place)
     }
 }

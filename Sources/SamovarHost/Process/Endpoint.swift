@@ -132,7 +132,10 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static var runtimeBase: String {
-        if let folder = environment("SAMOVAR_RUNTIME_DIR") { return folder }
+        if let folder = environment("SAMOVAR_RUNTIME_DIR") {
+            // Its links stay, for whoever trusts the folder looks at each.
+            return folder.hasPrefix("/") ? folder : "\(FileManager.default.currentDirectoryPath)/\(folder)"
+        }
         // After `su`, it may be the folder of another user.
         if let folder = environment("XDG_RUNTIME_DIR"), folder.hasPrefix("/"), SocketFolder.verdict(on: folder) == .trusted {
             return folder + "/samovar"

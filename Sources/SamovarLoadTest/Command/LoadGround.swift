@@ -66,7 +66,7 @@ struct LoadGround: Sendable {
     /// - Returns: a problem if the journal should have been read. That of somebody else's store may be out of reach, or be trimmed.
     func judge(_ judge: Judge, after turn: Int?) async -> (LoadReport.Judgement, bytes: Int?, problem: String?) {
         do {
-            guard let turn else { throw LoadError("the store is on another machine") }
+            guard let turn else { throw LoadError("operators do not reach the store from here") }
             let folder = supervisor == nil ? try await copyOfJournal() : dataFolder
             let reading = try await JournalEvidence.read(
                 journal ?? JournalLocation(dataFolder: folder), after: turn, for: judge)

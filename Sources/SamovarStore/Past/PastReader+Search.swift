@@ -31,7 +31,9 @@ extension PastReader {
     /// - Parameters:
     ///   - firstPart: turns in the first part of the newest piece that is looked through.
     ///   - part: in the present state.
+    /// - Throws: also for a turn that is not known.
     package func lastChange(through end: Int, firstPart: Int, of part: () throws -> [UInt8]?) throws -> PastOrigin {
+        try requireKnown(end)
         let pieces = span.pieces(through: end)
         for piece in pieces.prefix(1).flatMap({ parts(of: $0, first: firstPart) }) + pieces.dropFirst() {
             try move(to: piece.from)
@@ -46,7 +48,10 @@ extension PastReader {
     }
 
     /// Every turn that changed a part, oldest first.
+    ///
+    /// - Throws: also for a turn that is not known, and then `body` is told of none.
     package func changes(through end: Int, of part: () throws -> [UInt8]?, _ body: (PastChange) throws -> Void) throws {
+        try requireKnown(end)
         try move(to: span.known.lowerBound)
         if turn == 1, let part = try part(), let record = try record(of: 1) {
             try body(PastChange(record: record, before: nil, after: part))
@@ -65,6 +70,11 @@ extension PastReader {
             return false
         }
         return found
+    }
+
+    /// Who moves to a turn that is not known is told why it is not.
+    private func requireKnown(_ turn: Int) throws {
+        if !span.known.contains(turn) { try move(to: turn) }
     }
 
     /// The newest piece in parts, newest first, the next one always ten times as long: to replay the turns before a part costs less than to look at

@@ -24,6 +24,25 @@ import Testing
         #expect(settings.warnings == [])
     }
 
+    @Test func `A data folder of a weaker source than the endpoint's may be another store's, the default as well`() throws {
+        let endpoint = "ipc:///there"
+        let (data, both) = (try TemporaryFile("data: d\n"), try TemporaryFile("data: d\nendpoint: \(endpoint)\n"))
+        let alone = try TemporaryFile("endpoint: \(endpoint)\n")
+        let (variable, folder) = (["SAMOVAR_ENDPOINT": endpoint], ["SAMOVAR_DATA": "d"])
+        let cases: [(flags: [String: String], variables: [String: String], file: TemporaryFile?, isOfAnother: Bool)] = [
+            (["endpoint": endpoint], [:], nil, true), (["endpoint": endpoint], folder, nil, true),
+            (["endpoint": endpoint], [:], both, true), (["endpoint": endpoint, "data": "d"], [:], nil, false),
+            ([:], variable, nil, true), ([:], variable, data, true), ([:], variable.merging(folder) { $1 }, nil, false),
+            ([:], [:], alone, false), ([:], [:], both, false), (["data": "d"], variable, nil, false), ([:], folder, alone, false),
+            ([:], folder, nil, false), ([:], [:], nil, false),
+        ]
+        for (flags, variables, file, isOfAnother) in cases {
+            let settings = try ProcessSettings.read(flags: flags, configFile: file?.path, environment: variables)
+            #expect(settings.isDataOfAnother == isOfAnother, "\(flags) \(variables)")
+            #expect(settings.dataOfStore == (isOfAnother ? nil : settings.data))
+        }
+    }
+
     @Test func `Every setting has a variable`() throws {
         let settings = try ProcessSettings.read(
             flags: [:], configFile: nil,
@@ -101,6 +120,13 @@ import Testing
         let variables = ["SAMOVAR_SLOTS": "65536", "SAMOVAR_QUEUES": "default,http=4"]
         let fromVariables = try ProcessSettings.read(flags: [:], configFile: nil, environment: variables)
         #expect(fromFile == fromVariables && fromFile.slots == 65_536 && fromFile.queues == ["default", "http=4"])
+    }
+
+    @Test(arguments: ["", "=4", "default,http=4"])
+    func `What is no name of a queue is refused, from a file as well`(text: String) throws {
+        #expect(queueArgument(text) == nil)
+        let file = try TemporaryFile("queues: [\"\(text)\"]\n")
+        #expect(throws: SettingsError.self) { try ProcessSettings.read(flags: [:], configFile: file.path, environment: [:]) }
     }
 
     @Test func `An empty variable is not set`() throws {

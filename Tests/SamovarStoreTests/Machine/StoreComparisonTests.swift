@@ -130,7 +130,7 @@ import Testing
         #expect(books.sessions == [session(1): 6] && books.endedSessions == [session(2), session(3)])
         #expect(books.workers == [workerID(1), workerID(2)] && books.subscriptions.count == 3)
         #expect(books.subscriptions.values.compactMap(\.self).count == 1)
-        #expect(books.lastOutput == rig.machine.outputs(after: EffectID(turn: 0, ordinal: 0)).last?.id)
+        #expect(books.lastOutput == rig.machine.outputs(after: EffectID(turn: 0, ordinal: 0))?.last?.id)
         let turn = try #require(books.dead.first).turn
         let ordered = rig.machine.effects(orderedBy: turn)
         #expect(ordered.map(\.id.ordinal) == [0, 1, 2, 3, 4], "open and dead ones, and not the cancelled one")

@@ -61,6 +61,19 @@ import Testing
     }
 
     @Test(arguments: seeds)
+    func `What is asked as of a turn that is not known is refused before any change is told`(_ seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let past = try ListedPast(&random)
+        for turn in [past.span.known.lowerBound - 1, past.span.known.upperBound + 1, .max] {
+            let search = ChangeSearch(path: try ValuePath(parsing: "state"), turn: turn)
+            #expect(throws: ListedPast.WrongTurn.self) { try search.last(in: past) }
+            #expect(throws: ListedPast.WrongTurn.self) {
+                try search.all(in: past) { Issue.record("turn \($0.record.turn) is told") }
+            }
+        }
+    }
+
+    @Test(arguments: seeds)
     func `A bisection finds the first turn of all after which it is true`(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         for round in 0..<100 {

@@ -58,6 +58,8 @@ class EndpointTests(unittest.TestCase):
         with mock.patch.dict(os.environ, {"SAMOVAR_RUNTIME_DIR": "/run/x"}):
             self.assertEqual(Endpoint.of_data_folder("/").folder, "/run/x/af63a24c860189fe")
             self.assertEqual(Endpoint.of_data_folder("/a/b").folder, Endpoint.of_data_folder("/a/./c/../b").folder)
+        with mock.patch.dict(os.environ, {"SAMOVAR_RUNTIME_DIR": "x"}):
+            self.assertEqual(Endpoint.of_data_folder("/").folder, f"{os.getcwd()}/x/af63a24c860189fe")
 
 
 class FolderTests(unittest.TestCase):

@@ -20,7 +20,7 @@ struct JournalImportCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @Argument(help: "A data folder, or the address of a journal in a database.") var source: String
 
     func run() async throws {
-        let target = try options.settings().journal(for: Types.self)
+        let target = try options.settings().namedJournal(for: Types.self)
         let origin = try location(of: source, for: target)
         guard !origin.isSame(as: target) else {
             throw CommandFailure(.usage, "\(escapeForTerminal(source)) is the journal that is to be replaced: name another one")

@@ -24,7 +24,7 @@ struct JournalSalvageCommand<Types: ProgramTypes>: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let journal = try options.settings().journal(for: Types.self)
+        let journal = try options.settings().namedJournal(for: Types.self)
         let salvage = try await JournalSalvage.run(journal, upTo: upto, accept: acceptLoss)
         if salvage.wasResumed {
             printData("Ended a replacement of the journal that was cut short: it has the turns up to \(salvage.kept).")

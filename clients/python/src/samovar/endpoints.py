@@ -154,7 +154,7 @@ def _split(authority: str) -> tuple[str, str]:
 
 def _runtime_folder() -> str:
     if folder := os.environ.get("SAMOVAR_RUNTIME_DIR"):
-        return folder
+        return folder if folder.startswith("/") else f"{os.getcwd()}/{folder}"
     folder = os.environ.get("XDG_RUNTIME_DIR", "")
     # After `su`, it may be the folder of another user.
     if folder.startswith("/") and folders.is_trusted(folder):
