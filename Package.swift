@@ -358,7 +358,7 @@ let package = Package(
                 "SamovarHost", "SamovarCore", "SamovarWire", "SamovarPeers", "SamovarStore", "MessagePack", "SamovarWorker",
                 "ZeroMQ", "CLinux", "Journal", "JournalChain",
                 "ProcessSupport",
-                logging,
+                lifecycle, logging,
             ],
             swiftSettings: settings),
         // Real processes.

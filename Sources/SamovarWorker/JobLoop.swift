@@ -39,6 +39,8 @@ struct JobLoop<P: Program>: Sendable {
                 }
                 // A slot without a job shall not hold much memory.
                 if writer.count > 64 << 10 { writer = MessagePackWriter(reserving: 256) }
+                // Handlers that never suspend would keep the thread for as long as there is work.
+                if runner.sharesThread, end == .next { await Task.yield() }
             } while end == .next
             if end == .interrupted { return }
         }

@@ -43,14 +43,17 @@ package final class JobRunner: Sendable {
     }
 
     private let number: Int
+    /// Other slots may have to run on its thread.
+    @usableFromInline let sharesThread: Bool
     private let coordinator: any SlotCoordinator
     private let report: @Sendable (JobEvent) -> Void
     private let state = Mutex(State())
     private let interruptions: AsyncStream<Interruption>
     private let interrupt: AsyncStream<Interruption>.Continuation
 
-    package init(_ number: Int, of coordinator: some SlotCoordinator) {
+    package init(_ number: Int, of coordinator: some SlotCoordinator, sharesThread: Bool = false) {
         self.number = number
+        self.sharesThread = sharesThread
         self.coordinator = coordinator
         report = { coordinator.take($0, from: number) }
         (interruptions, interrupt) = AsyncStream.makeStream()
@@ -166,7 +169,7 @@ package final class JobRunner: Sendable {
 }
 
 /// A thread for the jobs of a slot, so that a handler may block without starving those of others. Where there are more slots than threads,
-/// several share one, and starve each other.
+/// several share one, and take turns there: a handler that blocks holds up the others.
 package final class SlotExecutor: TaskExecutor {
     private let queue: DispatchQueue
 

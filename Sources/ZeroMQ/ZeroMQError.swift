@@ -60,6 +60,14 @@ extension ZeroMQError {
         public static let addressInUse = Code.errno(EADDRINUSE)
         /// No file descriptor is left for this process, or no socket for this context.
         public static let tooManyDescriptors = Code.errno(EMFILE)
+
+        /// Descriptors or memory are short, of this process or of the machine: the same call may succeed in a moment.
+        package var isShortage: Bool {
+            switch self {
+            case .errno(EMFILE), .errno(ENFILE), .errno(ENOMEM), .errno(ENOBUFS): true
+            case .errno, .invalidTopic, .invalidEndpoint, .optionMismatch: false
+            }
+        }
     }
 }
 

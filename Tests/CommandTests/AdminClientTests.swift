@@ -22,6 +22,29 @@ import ZeroMQ
         #expect(ids.count == 1)
     }
 
+    @Test func `An answer that takes longer than it is waited for before it is asked again arrives`() async throws {
+        let scratch = try Scratch()
+        let store = ScriptedStore(at: .local(folder: scratch.path)) { ids in
+            guard ids.count == 1 else { return nil }
+            Thread.sleep(forTimeInterval: 2.5)
+            return AdminReply(id: ids[0], value: ["slow": true])
+        }
+        // A thread and no task, which would wait for its turn behind those of other tests.
+        Thread { store.run() }.start()
+        defer { store.end() }
+        let answer = try await AdminClient(at: StoreAccess([store.endpoint])).ask("status", patience: .seconds(20))
+        #expect(answer == ["slow": true])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `Who is cancelled waits for no store any more`() async throws {
+        let scratch = try Scratch()
+        let admin = AdminClient(at: try StoreAccess([.local(folder: scratch.path)]))
+        let asking = Task { try await admin.ask("status", patience: .seconds(600)) }
+        asking.cancel()
+        await #expect(throws: CancellationError.self) { try await asking.value }
+    }
+
     /// What is told if a store takes so many requests in silence and refuses the next; and the numbers of all of them.
     private func refusal(afterSilent silent: Int) async throws -> (String?, [Int]) {
         let scratch = try Scratch()

@@ -1,3 +1,4 @@
+import Foundation
 import SamovarCore
 import Synchronization
 import Testing
@@ -7,21 +8,34 @@ import Testing
 @testable import SamovarWire
 @testable import SamovarWorker
 
+/// Its effects are their numbers.
+private struct Relay: OpenProgram {
+    struct State: Portable {}
+    enum Message: Portable { case pass }
+    typealias Effect = Int
+
+    static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Relay> { .state(State()) }
+    static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Relay> { .none }
+    static func failed(_ effect: Int, _ failure: Failure) -> Message? { nil }
+}
+
 @Suite struct SlotTests {
-    /// A slot with its context and its machine, whose store is played by a test.
+    /// Slots with their contexts and their machine, whose store is played by a test.
     struct Workplace {
         static let home = Timeline(high: 1, low: 1)
         static let other = Timeline(high: 2, low: 2)
 
         let coordinator: WorkerCoordinator
-        let slot: JobRunner
+        let slots: [JobRunner]
+        var slot: JobRunner { slots[0] }
 
-        init() throws {
-            let offer = WorkerOffer(id: WorkerID(high: 7, low: 7), slots: 1, queues: [.default])
+        /// - Parameter count: of slots, which share a thread if there are several.
+        init(slots count: Int = 1) throws {
+            let offer = WorkerOffer(id: WorkerID(high: 7, low: 7), slots: count, queues: [.default])
             let settings = WorkerMachine.Settings(connection: ConnectionSettings(firstPause: .zero, longestPause: .zero))
             coordinator = try WorkerCoordinator(
-                WorkerMachine(offer, schema: nil, readAhead: 8, settings: settings, random: Random(seed: 1)), slots: 1)
-            slot = JobRunner(0, of: coordinator)
+                WorkerMachine(offer, schema: nil, readAhead: 8, settings: settings, random: Random(seed: 1)), slots: count)
+            slots = (0..<count).map { [coordinator] in JobRunner($0, of: coordinator, sharesThread: count > 1) }
         }
 
         /// A store of this timeline comes, and has these tasks.
@@ -44,7 +58,8 @@ import Testing
             var results: [Envelope] = []
             for action in coordinator.look(now: coordinator.now(), places: 1, end: nil) {
                 switch action {
-                case .start(let task, let timeline): if coordinator.assign(task) != nil { slot.give(task, in: timeline) }
+                case .start(let task, let timeline):
+                    if let number = coordinator.assign(task) { slots[number].give(task, in: timeline) }
                 case .cancel(let lease): slot.cancel(lease)
                 case .send(let envelope): if envelope.kind == .result { results.append(envelope) }
                 default: break
@@ -57,7 +72,8 @@ import Testing
     static func lease(_ number: Int) -> Lease { Lease(start: 1, counter: number) }
 
     static func task(_ number: Int) -> JobTask {
-        JobTask(effect: EffectID(turn: number, ordinal: 0), lease: lease(number), token: 0, attempt: 1, payload: [])
+        JobTask(
+            effect: EffectID(turn: number, ordinal: 0), lease: lease(number), token: 0, attempt: 1, payload: [UInt8(number)])
     }
 
     @Test(.timeLimit(.minutes(1)))
@@ -202,6 +218,39 @@ import Testing
         } catch is CancellationError {
             #expect(streamed == 1, "the first message is that by which it is known to stream")
         }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `Slots that share a thread take turns there, though no handler suspends`() async throws {
+        let work = try Workplace(slots: 2)
+        let (tasks, executor) = (Array(1...8), SlotExecutor(0))
+        let begun = Mutex(0)
+        let areGiven = Mutex(false)
+        let order = Mutex<[Int]>([])
+        let prepared = try await Worker<Relay> { number, _ in
+            while !areGiven.withLock({ $0 }) { usleep(1_000) }
+            let count = order.withLock { done in
+                done.append(number)
+                return done.count
+            }
+            if count == tasks.count { for slot in work.slots { slot.close() } }
+            return nil
+        }.prepare()
+        let loop: JobRunner.Work = { slot in
+            begun.withLock { $0 += 1 }
+            await prepared.work(slot)
+        }
+        let running = Task {
+            await withTaskGroup(of: Void.self) { group in
+                for slot in work.slots { group.addTask { await slot.run(on: executor, loop) } }
+            }
+        }
+        while begun.withLock({ $0 < 2 }) { try await Task.sleep(for: .milliseconds(1)) }
+        work.connect(tasks: tasks)
+        areGiven.withLock { $0 = true }
+        await running.value
+        #expect(order.withLock { $0.sorted() } == tasks)
+        #expect(order.withLock { $0.prefix(2).sorted() } == [1, 2], "each slot has had its turn")
     }
 
     @Test func `What a short lock guards is changed by one thread at a time`() async {

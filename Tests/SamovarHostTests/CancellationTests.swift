@@ -5,6 +5,7 @@ import ProcessSupport
 import SamovarCore
 import SamovarWire
 import SamovarWorker
+import ServiceLifecycle
 import Synchronization
 import Testing
 import ZeroMQ
@@ -95,6 +96,101 @@ private struct Kiln: OpenProgram {
         run.cancel()
         try await eventually("it has ended") { hasEnded.withLock { $0 } }
         try await run.value
+    }
+
+    @Test func `What the environment of a worker runs goes on while the worker shuts down, as its handlers do`() async throws {
+        let store = try StoreDouble(try Context())
+        store.answers = { frame in
+            switch frame {
+            case .send(let inputs, _):
+                [.receipt(inputs.map { Outcome(sequence: $0.sequence, turn: 5, verdict: .applied) }, credit: 9)]
+            case .result(let results, _): [.acknowledge(results.map(\.lease))]
+            default: []
+            }
+        }
+        let access = try StoreAccess("ipc://\(store.folder)")
+        let hasBegun = Mutex(false)
+        let results = Mutex<[StoreClient.Result]>([])
+        let program = Worker<Kiln>(
+            environment: { [logger] () async throws -> StoreClient in
+                let client = try StoreClient(at: access, logger: logger)
+                _ = Task { try await client.run() }
+                return client
+            },
+            tearDown: { $0.close() },
+            { _, client, _ in
+                hasBegun.withLock { $0 = true }
+                while !Task.isShuttingDownGracefully { try await Task.sleep(for: .milliseconds(1)) }
+                let result = await client.send([1])
+                results.withLock { $0.append(result) }
+                return nil
+            })
+        let worker = try WorkerHost(program, WorkerConfiguration(store: access), logger: logger)
+        let group = ServiceGroup(configuration: ServiceGroupConfiguration(services: [.init(service: worker)], logger: logger))
+        let hasEnded = Mutex(false)
+        let run = Task {
+            defer { hasEnded.withLock { $0 = true } }
+            try await group.run()
+        }
+        defer { worker.drain() }
+        try await eventually("it wants jobs") {
+            try store.work(publishes: false)
+            return store.heard.contains { $0.kind == .credit }
+        }
+        let payload = try MessagePackEncoder().encode(Kiln.Effect())
+        let task = JobTask(
+            effect: EffectID(turn: 1, ordinal: 0), lease: Lease(start: 1, counter: 1), token: 0, attempt: 1, payload: payload[...])
+        try store.tell(.task([task], number: 1))
+        try await eventually("it runs") {
+            try store.work(publishes: false)
+            return hasBegun.withLock { $0 }
+        }
+        await group.triggerGracefulShutdown()
+        try await eventually("it has ended") {
+            try store.work(publishes: false)
+            return hasEnded.withLock { $0 }
+        }
+        try await run.value
+        #expect(results.withLock { $0 } == [.answered(Outcome(sequence: 1, turn: 5, verdict: .applied))])
+    }
+
+    @Test func `A worker that runs already is not run a second time, and goes on`() async throws {
+        let store = try StoreDouble(try Context())
+        let worker = try WorkerHost(
+            Worker<Kiln> { _, _ in nil }, WorkerConfiguration(store: try StoreAccess("ipc://\(store.folder)")), logger: logger)
+        let hasEnded = Mutex(false)
+        let run = Task {
+            defer { hasEnded.withLock { $0 = true } }
+            try await worker.run()
+        }
+        defer { worker.drain() }
+        try await eventually("it is connected") {
+            try store.work(publishes: false)
+            return store.greetings >= 1
+        }
+        let error = await #expect(throws: WorkerError.self) { try await worker.run() }
+        #expect(error?.description == "this worker runs already")
+        #expect(!hasEnded.withLock { $0 })
+        worker.drain()
+        try await eventually("the first one has ended in order") {
+            try store.work(publishes: false)
+            return hasEnded.withLock { $0 }
+        }
+        try await run.value
+    }
+
+    @Test func `A worker whose environment could not be made ends in the same way when it is run again`() async throws {
+        let made = Mutex(0)
+        let program = Worker<Kiln>(
+            environment: { () async throws -> Int in
+                made.withLock { $0 += 1 }
+                throw Permanent("there is no disk")
+            },
+            { _, _, _ in nil })
+        let access = try StoreAccess("ipc:///tmp/samovar-test-nowhere")
+        let worker = try WorkerHost(program, WorkerConfiguration(store: access), logger: logger)
+        for _ in 1...2 { await #expect(throws: Permanent.self) { try await worker.run() } }
+        #expect(made.withLock { $0 } == 1)
     }
 
     @Test(arguments: [false, true])

@@ -61,6 +61,35 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted() == ["orders", "orders.lock"])
     }
 
+    @Test func `Inputs that were seen leave the file, though an older one has no outcome yet`() throws {
+        let scratch = try Scratch()
+        let file = scratch.folder("orders")
+        do {
+            let outbox = try OutboxFile(file)
+            try outbox.add([.input(Submission(sequence: 1, input: [1]))])
+            for sequence in 2...20 {
+                let input = OutboxEntry.input(Submission(sequence: sequence, input: [UInt8](repeating: 7, count: 1 << 20)))
+                try outbox.add([input, .seen(sequence: sequence)])
+            }
+            let size = try #require(FileManager.default.attributesOfItem(atPath: file)[.size] as? Int)
+            #expect(size < 6 << 20)
+        }
+        #expect(try inputs(of: file) == [[1]])
+    }
+
+    @Test func `What is no file is an error, and stays as it is`() throws {
+        let scratch = try Scratch()
+        let (pipe, folder) = (scratch.folder("pipe"), scratch.folder("folder"))
+        try #require(mkfifo(pipe, 0o600) == 0)
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        for path in [pipe, folder] {
+            let type = try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+            let error = #expect(throws: OutboxError.self) { try OutboxFile(path) }
+            #expect(error?.description == "the outbox \(path) is no file")
+            #expect(try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType == type)
+        }
+    }
+
     @Test func `Links that lead nowhere, or around, are an error that names the path as it was given`() throws {
         let scratch = try Scratch()
         for (link, target) in [("nowhere", "no/such/folder"), ("around", "again"), ("again", "around")] {

@@ -51,6 +51,24 @@ struct ResolverTests {
         oracle.release("dead")
     }
 
+    @Test func `Who is gone is kept by no name that hangs, and is forgotten when another asks for it`() throws {
+        final class Asker: Sendable {}
+        let oracle = Oracle()
+        let resolver = Resolver(lookUp: oracle.lookUp)
+        defer { oracle.release("dead") }
+        weak var mailbox: Mailbox<Resolver.Answer>?
+        weak var asker: Asker?
+        do {
+            let (leaving, other) = (try Mailbox<Resolver.Answer>(), Asker())
+            (mailbox, asker) = (leaving, other)
+            resolver.ask("dead", for: leaving)
+            resolver.ask("dead", while: { false }, { _ in _ = other })
+        }
+        #expect(mailbox == nil && asker != nil)
+        resolver.ask("dead") { _ in }
+        #expect(asker == nil)
+    }
+
     @Test func `Names that hang do not take ever more threads`() async {
         let oracle = Oracle()
         let resolver = Resolver(lookUp: oracle.lookUp)

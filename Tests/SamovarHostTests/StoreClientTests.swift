@@ -422,6 +422,67 @@ extension StoreClient.ViewEvent {
         for _ in 1...2 { await #expect(throws: PeerError.self) { try await client.waitUntilConnected() } }
     }
 
+    @Test func `A client that runs already is not run a second time, and goes on`() async throws {
+        store.answers = { frame in if case .settle(let turn) = frame { [.settled(turn: turn, dead: [])] } else { [] } }
+        let client = try StoreClient(at: try access(), logger: logger)
+        let run = Task { try await client.run() }
+        defer { client.close() }
+        try await eventually("it is connected") {
+            try store.work(publishes: false)
+            return store.greetings >= 1
+        }
+        await #expect(throws: PeerError(.misuse, "this client runs already")) { try await client.run() }
+        let hasSettled = Mutex(false)
+        let settling = Task {
+            _ = await client.settle(1)
+            hasSettled.withLock { $0 = true }
+        }
+        try await eventually("the first one is at work") {
+            try store.work(publishes: false)
+            return hasSettled.withLock { $0 }
+        }
+        await settling.value
+        client.close()
+        try await run.value
+    }
+
+    @Test func `A client of an instance whose key is longer than any store takes cannot be made`() throws {
+        _ = try StoreClient(at: try access(), instance: Instance(String(repeating: "é", count: 64)), logger: logger)
+        let long = Instance(String(repeating: "a", count: 129))
+        #expect(throws: PeerError(.misuse, "an instance key of 129 bytes; 128 at most")) {
+            try StoreClient(at: try access(), instance: long, logger: logger)
+        }
+    }
+
+    @Test func `Why there is no view is in the log, once, for who waits for one and has not asked to be told`() async throws {
+        let reason = "there is no view: it is off"
+        store.answers = { frame in if case .viewRequest = frame { [.waiting(turn: 1, on: reason)] } else { [] } }
+        let lines = Lines()
+        let client = try StoreClient(at: try access(), logger: Logger(label: "test") { _ in LineHandler(lines: lines) })
+        let run = Task { try await client.run() }
+        defer { client.close() }
+        let told = Mutex<[String]>([])
+        let asking = Task { try await client.view { why in told.withLock { $0.append(why) } } }
+        try await eventually("who has asked is told") {
+            try store.work(publishes: false)
+            return told.withLock { $0.count >= 1 }
+        }
+        #expect(!lines.all.contains { $0.contains(reason) })
+        var waiting: [Task<StoreClient.View?, any Error>] = []
+        for count in 2...3 {
+            waiting.append(Task { try await client.view() })
+            try await eventually("another one waits") {
+                try store.work(publishes: false)
+                return told.withLock { $0.count >= count }
+            }
+        }
+        client.close()
+        try await run.value
+        for task in waiting + [asking] { #expect(try await task.value == nil) }
+        #expect(told.withLock { Set($0) } == [reason])
+        #expect(lines.all.filter { $0.contains(reason) } == ["warning: views are waited for: \(reason)"])
+    }
+
     @Test func `A client that has ended before the store has answered is no connected one`() async throws {
         let client = try StoreClient(at: try access(), logger: logger)
         client.close()

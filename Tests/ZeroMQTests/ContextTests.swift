@@ -62,6 +62,12 @@ import ZeroMQ
         first.close()
     }
 
+    @Test func `A shortage of the process or of the machine is told from what will not pass`() {
+        for system in [EMFILE, ENFILE, ENOMEM, ENOBUFS] { #expect(ZeroMQError.Code.errno(system).isShortage, "\(system)") }
+        let others: [ZeroMQError.Code] = [.addressInUse, .errno(EINVAL), .invalidTopic, .invalidEndpoint, .optionMismatch]
+        for other in others { #expect(!other.isShortage, "\(other)") }
+    }
+
     @Test(arguments: [-1, Int.max]) func `Refuses senseless limits`(_ limit: Int) {
         let error = #expect(throws: ZeroMQError.self) { _ = try Context(maximumSockets: limit) }
         #expect(error?.description == "set ZMQ_MAX_SOCKETS to \(limit): Invalid argument")

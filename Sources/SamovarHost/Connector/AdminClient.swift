@@ -3,6 +3,7 @@ public import MessagePack
 import SamovarCore
 import SamovarPeers
 import SamovarWire
+import Synchronization
 import ZeroMQ
 
 /// Asks a running store over its admin socket, or with the key of an operator over the network. Blocks no thread of Swift's pool.
@@ -17,22 +18,38 @@ public struct AdminClient: Sendable {
     /// Whether it needs a key, since it comes over the network.
     package var hasKey: Bool { store.keyFile != nil }
 
-    /// It is asked again every two seconds under one number, so that the store does nothing twice and gives the same answer. Only a
-    /// store that was started again meanwhile does not know the number; what it refuses may have been done before, and the error says so.
+    /// It is asked again after two seconds, and then after twice as many each time, under one number, so that the store does nothing twice
+    /// and gives the same answer. Only a store that was started again meanwhile does not know the number; what it refuses may have been done
+    /// before, and the error says so.
     ///
     /// - Parameter patience: how long to wait for a store that is away or restarting.
     /// - Returns: the store's answer.
-    /// - Throws: `AdminError`.
+    /// - Throws: `AdminError`; `CancellationError` if this task is cancelled. What was asked for may be done all the same.
     public func ask(_ verb: String, _ arguments: MessagePackValue = .nil, patience: Duration = .seconds(3)) async throws
         -> MessagePackValue
     {
-        try await onThread("samovar-admin") { try Self.ask(store, verb, arguments, patience) }
+        let isWanted = Atomic(true)
+        let asking: @Sendable () throws -> MessagePackValue = {
+            try Self.ask(store, verb, arguments, patience) { isWanted.load(ordering: .relaxed) }
+        }
+        return try await withTaskCancellationHandler {
+            do {
+                return try await onThread("samovar-admin", asking)
+            } catch {
+                try Task.checkCancellation()
+                throw error
+            }
+        } onCancel: {
+            isWanted.store(false, ordering: .relaxed)
+        }
     }
 
     /// What is done once.
     private static let changes = AdminRequest.changes.union(["export"])
     private static let doubt = "asked again, for the first time was not answered: that may have done it"
     private static let pause = 0.05
+    /// How long the first answer is waited for before it is asked again.
+    private static let firstWait = Duration.seconds(2)
 
     /// On the thread of the caller, and only as long as that wants an answer.
     static func ask(
@@ -43,15 +60,16 @@ public struct AdminClient: Sendable {
             .request(AdminRequest(id: .random(in: 1 ... .max), verb: verb, arguments: arguments)), timeline: .zero)
         var poller = Poller()
         var socket = PeerSocket(try Context.shared(), options: .client, to: store, at: .admin)
-        var wasSent = false
+        var wait = firstWait
+        var (wasSent, isOpen) = (false, false)
         var difficulty: String?
         var refusal: String?
         var attempts = 0
         while ContinuousClock.now < deadline, isWanted() {
-            // A new socket for each attempt, because none of ours reconnects by itself.
-            try socket.connect(&poller)
+            // A new socket for each connection, because none of ours reconnects by itself.
+            if !isOpen { try socket.connect(&poller) }
             try socket.send(request.parts)
-            let (reply, end) = try wait(&socket, &poller, until: min(deadline, .now + .seconds(2)), isWanted)
+            let (reply, end) = try answer(on: &socket, &poller, until: min(deadline, .now + wait), isWanted)
             if let reply {
                 if let refusal = reply.refusal {
                     throw AdminError.refused(wasSent && changes.contains(verb) ? "\(refusal) (\(doubt))" : refusal)
@@ -59,6 +77,11 @@ public struct AdminClient: Sendable {
                 return reply.value
             }
             wasSent = wasSent || socket.isEmpty
+            // An answer that takes long comes on the connection on which it was asked for, of whose end the monitor tells, or TCP where the
+            // peer is gone without a word. So it is asked again there, and ever more seldom, for each answer may be large. Of several
+            // places, this may be one that has lost the journal: the next one is asked, and longer.
+            if end == nil, socket.isEmpty { wait += wait }
+            isOpen = end == nil && socket.isEmpty && socket.places == 1
             attempts += 1
             switch end {
             case .impossible(let reason): difficulty = reason
@@ -72,12 +95,12 @@ public struct AdminClient: Sendable {
         throw AdminError.noStore(store, waited: patience, because: difficulty)
     }
 
-    private static func wait(
-        _ socket: inout PeerSocket, _ poller: inout Poller, until deadline: ContinuousClock.Instant, _ isWanted: () -> Bool
+    private static func answer(
+        on socket: inout PeerSocket, _ poller: inout Poller, until deadline: ContinuousClock.Instant, _ isWanted: () -> Bool
     ) throws -> (AdminReply?, Disconnection?) {
         var reply: AdminReply?
         // Where there are others to try, a place that cannot be reached is not waited for so long.
-        let limit = socket.places > 1 ? ContinuousClock.now + .seconds(1) : deadline
+        let limit = ContinuousClock.now + (socket.places > 1 ? .seconds(1) : firstWait)
         while ContinuousClock.now < (socket.isEmpty ? deadline : min(limit, deadline)), reply == nil, isWanted() {
             socket.prepare(&poller)
             try poller.wait(timeoutMilliseconds: 50)

@@ -38,7 +38,7 @@ struct ClientLoop: ~Copyable {
         )]] = [:]
     private var requests:
         [(
-            id: UInt64, turn: Int, onWaiting: @Sendable (String) -> Void,
+            id: UInt64, turn: Int, onWaiting: (@Sendable (String) -> Void)?,
             continuation: CheckedContinuation<StoreClient.ViewAnswer, Never>
         )] = []
     private var pages: [UInt64: (request: PageRequest, continuation: CheckedContinuation<StoreClient.PageResult, Never>)] = [:]
@@ -314,8 +314,10 @@ struct ClientLoop: ~Copyable {
                 let shown = subscriber.answered(turn: turn, bytes: bytes, timeline: machine.timeline, now: now)
                 try perform(shown, &front, &feed, &poller, now)
             case .noView(let reason):
-                for request in requests { request.onWaiting(reason) }
-                guard requests.isEmpty, reason != viewObstacle else { continue }
+                for request in requests { request.onWaiting?(reason) }
+                // Those who watch have no other way to hear of it, nor has who is not called.
+                let isTold = !requests.isEmpty && requests.allSatisfy { $0.onWaiting != nil }
+                guard !isTold, reason != viewObstacle else { continue }
                 viewObstacle = reason
                 client.logger.warning("views are waited for: \(reason)")
             case .page(let request, let page): finish(waiting(for: request), .page(page, machine.timeline))

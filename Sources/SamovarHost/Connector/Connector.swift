@@ -43,16 +43,16 @@ public final class Connector<P: Program>: Service {
 
     /// A connector to this store. Nothing is sent before `run`.
     ///
-    /// - Throws: what libzmq says if no socket can be made.
+    /// - Throws: `PeerError` for the key of an instance that no store takes; what libzmq says if no socket can be made.
     public init(_ program: P.Type = P.self, at store: StoreAccess, instance: Instance = .main, logger: Logger) throws {
         client = try StoreClient(at: store, schema: P.schema, instance: instance, logger: logger)
     }
 
     /// Runs the connection until `close`, cancellation or a graceful shutdown. It waits for a store that is away. A connector that has
-    /// ended stays so, and another `run` ends as this one did. In a handler of a worker it goes on while that shuts down, as the handler
-    /// does.
+    /// ended stays so, and another `run` ends as this one did. In a handler of a worker, or in what it shares with others as their
+    /// environment, it goes on while that shuts down, as the handlers do: an environment closes it in its `tearDown`.
     ///
-    /// - Throws: `PeerError` if the store refuses this client, as one of another schema.
+    /// - Throws: `PeerError` if the store refuses this client, as one of another schema, or if it runs already, which goes on then.
     public func run() async throws {
         try await client.run()
     }
@@ -113,7 +113,7 @@ public final class Connector<P: Program>: Service {
     public var views: Views<P> { Views(events: client.views(), logger: client.logger) }
 
     /// A view of at least this turn, so that a client sees its own writes, or any if that is 0; nil if the client ends before, or
-    /// this task is cancelled.
+    /// this task is cancelled. While there is none, as when the program's views are off, the connector's log says why.
     ///
     /// - Throws: `OtherTimeline` if the store gets another timeline while the turn is waited for, as with a restored backup. A turn
     ///   of an earlier timeline that is asked for later is taken for one of the store's, since a number does not tell. What

@@ -23,7 +23,8 @@ final class OutboxFile {
 
     /// Written anew beyond so many bytes, and twice what is left then.
     private static let compactionBytes = 4 << 20
-    /// What a backlog holds, its entries around it and what was added since, at most.
+    /// More than a file ever has: what a client keeps, `ClientMachine.Settings.keptBytes`, as much again that was added since, and the
+    /// entries around it.
     private static let maximumBytes = 256 << 20
 
     /// Opens or makes the file.
@@ -152,10 +153,15 @@ final class OutboxFile {
     }
 
     private static func contents(of file: String, _ path: String) throws -> [UInt8] {
-        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+        // Not to wait for the other end of what may be a pipe.
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         if descriptor < 0, errno == ENOENT { return [] }
         guard descriptor >= 0 else { throw OutboxError(path, "cannot be opened") }
         defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw OutboxError(path, "cannot be looked at") }
+        // A device or a pipe would be replaced by a file.
+        guard status.st_mode & S_IFMT == S_IFREG else { throw OutboxError(text: "the outbox \(path) is no file") }
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 1 << 16)
         while true {

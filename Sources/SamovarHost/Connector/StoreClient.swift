@@ -15,7 +15,7 @@ public final class StoreClient: Service {
     public enum Result: Sendable, Equatable {
         /// The store has answered; the outcome says what.
         case answered(Outcome)
-        /// Not taken, and never applied: too much is unanswered, it is too large, or the client has ended before.
+        /// Not taken, and never applied: too much is unanswered or unseen, it is too large, or the client has ended before.
         case rejected(String)
         /// Nobody can tell any more; of an input that is kept in an outbox, which the words say, nobody before the next process.
         case unknown(String)
@@ -79,7 +79,7 @@ public final class StoreClient: Service {
         case seen(Int)
         /// With the number of an input, its turn is meant, which is one of the timeline in which the input was sent.
         case settle(UInt64, Int, sequence: Int?, onWaiting: @Sendable (String) -> Void, CheckedContinuation<Settlement, Never>)
-        case view(UInt64, atLeast: Int, onWaiting: @Sendable (String) -> Void, CheckedContinuation<ViewAnswer, Never>)
+        case view(UInt64, atLeast: Int, onWaiting: (@Sendable (String) -> Void)?, CheckedContinuation<ViewAnswer, Never>)
         case watch(UInt64, AsyncStream<ViewEvent>.Continuation)
         case page(UInt64, PageRequest, CheckedContinuation<PageResult, Never>)
         case forget(UInt64)
@@ -121,6 +121,7 @@ public final class StoreClient: Service {
         var answer: Answer?
         /// Those who wait for the first one.
         var waiting: [UInt64: AsyncStream<Answer>.Continuation] = [:]
+        var hasBegun = false
         /// How the client has ended.
         var end: Swift.Result<Void, any Error>?
     }
@@ -133,9 +134,11 @@ public final class StoreClient: Service {
     ///   - schema: what the caller's types are; nil to take the store as it is.
     ///   - outbox: a file in which inputs are kept until their outcome is seen, so that a process that is killed loses none; one
     ///     process at a time. Nil for a client whose session ends with it.
+    /// - Throws: `PeerError` for the key of an instance that no store takes; what libzmq says if no socket can be made.
     public init(
         at store: StoreAccess, schema: Schema? = nil, instance: Instance = .main, outbox: String? = nil, logger: Logger
     ) throws {
+        if let objection = instance.objection { throw PeerError(.misuse, objection) }
         self.outbox = outbox
         (restored, restoredContinuation) = AsyncStream.makeStream()
         self.store = store
@@ -148,8 +151,10 @@ public final class StoreClient: Service {
     /// Runs the connection until graceful shutdown, cancellation, or `close`.
     ///
     /// A client that has ended stays so: another `run` returns, or throws, what this one did. Who wants to try again makes another client.
+    ///
+    /// - Throws: `PeerError` if the store refuses this client, or if it runs already, which goes on then; `OutboxError`.
     public func run() async throws {
-        if let end = told.withLock(\.end) { return try end.get() }
+        if let end = begin() { return try end.get() }
         try await HandlerTask.untilShutdown {
             do {
                 try await onThread("samovar-client") { [self] in
@@ -163,6 +168,14 @@ public final class StoreClient: Service {
             end(.success(()))
         } onShutdown: {
             self.close()
+        }
+    }
+
+    /// What another `run` than the first one comes to.
+    private func begin() -> Swift.Result<Void, any Error>? {
+        told.withLock { told in
+            defer { told.hasBegun = true }
+            return told.end ?? (told.hasBegun ? .failure(PeerError(.misuse, "this client runs already")) : nil)
         }
     }
 
@@ -232,7 +245,8 @@ public final class StoreClient: Service {
         throw PeerError(.misuse, "this client has ended")
     }
 
-    /// Sends an input and waits until its turn is on disk.
+    /// Sends an input and waits until its turn is on disk. With an outbox, the outcome counts as seen when this returns: the next process is
+    /// not told it again, even if this one is killed at once. Who has to deal with each outcome uses `submit` and `seen`.
     public func send(_ input: [UInt8]) async -> Result {
         await withCheckedContinuation { continuation in
             post(.send(input, instance, isSeenAtOnce: true) { continuation.resume(returning: $0) })
@@ -290,11 +304,11 @@ public final class StoreClient: Service {
 
     /// A view of at least this turn, or any if that is 0; nil if the client ends before, or this task is cancelled.
     ///
-    /// - Parameter onWaiting: called, on the client's thread, with why there is no view at present.
+    /// - Parameter onWaiting: called, on the client's thread, with why there is no view at present; nil to have it in the log.
     /// - Throws: `OtherTimeline` if the store gets another timeline while the turn is waited for. A turn of an earlier timeline
     ///   that is asked for later is taken for one of the store's, since a number does not tell.
     public func view(
-        atLeast turn: Int = 0, onWaiting: @escaping @Sendable (String) -> Void = { _ in }
+        atLeast turn: Int = 0, onWaiting: (@Sendable (String) -> Void)? = nil
     ) async throws(OtherTimeline) -> View? {
         let answer: ViewAnswer = await request { .view($0, atLeast: turn, onWaiting: onWaiting, $1) }
         return try answer.get()

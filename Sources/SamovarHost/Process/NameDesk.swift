@@ -24,7 +24,7 @@ struct NameDesk: ~Copyable {
         if answers[name] != nil {
             mailbox.wakeup.signal()
         } else if asked.insert(name).inserted {
-            resolver.ask(name) { mailbox.post($0) }
+            resolver.ask(name, for: mailbox)
         }
     }
 

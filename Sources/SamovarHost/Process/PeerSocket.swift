@@ -108,8 +108,8 @@ package struct PeerSocket: ~Copyable {
             case .open(let place): try open(place, &poller)
             case .resolve(let name): try names.ask(name, &poller)
             }
-        } catch let error as ZeroMQError where error.code == .tooManyDescriptors {
-            // Whoever has taken them all may give some back. It is told by the next look: for a wake-up there is none left.
+        } catch let error as ZeroMQError where error.code.isShortage {
+            // Whoever has taken it all may give some back. It is told by the next look: for a wake-up there may be no descriptor left.
             failure = .impossible("\(error)")
         }
     }

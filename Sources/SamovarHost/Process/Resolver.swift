@@ -26,24 +26,40 @@ final class Resolver: Sendable {
     /// Names that are looked up at once, each of which takes a thread.
     private static let maximumNames = 64
 
+    private struct Asker {
+        let isWaiting: @Sendable () -> Bool
+        let tell: @Sendable (Answer) -> Void
+    }
+
     private let lookUp: @Sendable (String) -> Answer
-    private let waiting = Mutex<[String: [@Sendable (Answer) -> Void]]>([:])
+    private let waiting = Mutex<[String: [Asker]]>([:])
 
     /// - Parameter lookUp: may take long.
     init(lookUp: @escaping @Sendable (String) -> Answer) {
         self.lookUp = lookUp
     }
 
+    /// Posts the answer, if its mailbox is still there: a name may hang for ever, and others may ask for it again and again.
+    func ask(_ name: String, for mailbox: Mailbox<Answer>) {
+        ask(name, while: { [weak mailbox] in mailbox != nil }, { [weak mailbox] answer in mailbox?.post(answer) })
+    }
+
     /// Calls `done` with the answer, on another thread or at once.
-    func ask(_ name: String, _ done: @escaping @Sendable (Answer) -> Void) {
+    ///
+    /// - Parameter isWaiting: whether somebody still wants it; else it is forgotten when the next one asks for the name.
+    func ask(
+        _ name: String, while isWaiting: @escaping @Sendable () -> Bool = { true }, _ done: @escaping @Sendable (Answer) -> Void
+    ) {
         enum Next { case wait, begin, refuse }
+        let asker = Asker(isWaiting: isWaiting, tell: done)
         let next = waiting.withLock { waiting -> Next in
             if waiting[name] != nil {
-                waiting[name]?.append(done)
+                waiting[name]?.removeAll { !$0.isWaiting() }
+                waiting[name]?.append(asker)
                 return .wait
             }
             guard waiting.count < Self.maximumNames else { return .refuse }
-            waiting[name] = [done]
+            waiting[name] = [asker]
             return .begin
         }
         switch next {
@@ -60,7 +76,7 @@ final class Resolver: Sendable {
     }
 
     private func tell(_ answer: Answer, to name: String) {
-        for done in waiting.withLock({ $0.removeValue(forKey: name) }) ?? [] { done(answer) }
+        for asker in waiting.withLock({ $0.removeValue(forKey: name) }) ?? [] { asker.tell(answer) }
     }
 
     /// By the resolver of the system, and in its order.

@@ -1,6 +1,6 @@
 import ServiceLifecycle
 
-/// Knows tasks that run a handler of a worker.
+/// Knows tasks that run a handler of a worker, or make or end what its handlers use.
 enum HandlerTask {
     /// Whether this task is one.
     @TaskLocal static var isCurrent = false

@@ -43,6 +43,7 @@ final class WorkerCoordinator: SlotCoordinator {
         var loop = Loop.works
         /// Something has happened since the loop last looked.
         var hasNews = false
+        var hasBegun = false
         /// How the worker has ended.
         var end: Result<Void, any Error>?
 
@@ -128,8 +129,13 @@ final class WorkerCoordinator: SlotCoordinator {
         state.withLock { $0.machine.keyFound(key, now: clock.now()) }
     }
 
-    /// How the worker has ended; nil if it has not.
-    var end: Result<Void, any Error>? { state.withLock { $0.end } }
+    /// The worker begins: what comes of that if it has begun before.
+    func begin() -> Result<Void, any Error>? {
+        state.withLock { state in
+            defer { state.hasBegun = true }
+            return state.end ?? (state.hasBegun ? .failure(WorkerError(description: "this worker runs already")) : nil)
+        }
+    }
 
     /// The loop and the slots have ended.
     func ended(_ end: Result<Void, any Error>) { state.withLock { $0.end = end } }

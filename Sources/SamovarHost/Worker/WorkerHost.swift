@@ -82,26 +82,35 @@ public struct WorkerHost<P: Program>: Service {
                 random: Random(seed: .random(in: .min ... .max))),
             slots: offer.slots)
         self.coordinator = coordinator
-        slots = (0..<offer.slots).map { JobRunner($0, of: coordinator) }
+        slots = (0..<offer.slots).map { JobRunner($0, of: coordinator, sharesThread: offer.slots > Self.maximumThreads) }
     }
 
     /// Connects, makes the environment, and takes jobs until the end.
     ///
     /// A worker that has ended stays so: another `run` returns, or throws, what this one did. Who wants to try again makes another host.
     ///
-    /// - Throws: `WorkerError`; what making the environment throws.
+    /// - Throws: `WorkerError`, also if this worker runs already, which goes on then; what making the environment throws.
     public func run() async throws {
-        if let end = coordinator.end { return try end.get() }
-        let prepared = try await worker.prepare()
-        let end: Result<Void, any Error>
-        do {
-            end = .success(try await run(prepared.work))
-        } catch {
-            end = .failure(error)
+        if let end = coordinator.begin() { return try end.get() }
+        // What the environment runs has to last as long as the handlers that use it.
+        try await HandlerTask.$isCurrent.withValue(true) {
+            let prepared: Worker<P>.Prepared
+            do {
+                prepared = try await worker.prepare()
+            } catch {
+                coordinator.ended(.failure(error))
+                throw error
+            }
+            let end: Result<Void, any Error>
+            do {
+                end = .success(try await run(prepared.work))
+            } catch {
+                end = .failure(error)
+            }
+            coordinator.ended(end)
+            await prepared.tearDown()
+            try end.get()
         }
-        coordinator.ended(end)
-        await prepared.tearDown()
-        try end.get()
     }
 
     private func run(_ work: @escaping JobRunner.Work) async throws {
@@ -110,7 +119,7 @@ public struct WorkerHost<P: Program>: Service {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (index, slot) in slots.enumerated() {
                     let executor = executors[index % executors.count]
-                    group.addTask { await HandlerTask.$isCurrent.withValue(true) { await slot.run(on: executor, work) } }
+                    group.addTask { await slot.run(on: executor, work) }
                 }
                 defer {
                     for slot in slots { slot.close() }

@@ -100,3 +100,24 @@ struct Backlog: Equatable {
         return frame
     }
 }
+
+/// The inputs of a durable client that are answered, and whose outcome nobody has seen yet: the outbox keeps them.
+struct UnseenInputs {
+    private var sizes: [Int: Int] = [:]
+    private(set) var bytes = 0
+
+    var isEmpty: Bool { sizes.isEmpty }
+    var oldest: Int? { sizes.keys.min() }
+
+    mutating func insert(_ sequence: Int, bytes size: Int) {
+        sizes[sequence] = size
+        bytes += size
+    }
+
+    /// False if there is no such input.
+    mutating func remove(_ sequence: Int) -> Bool {
+        guard let size = sizes.removeValue(forKey: sequence) else { return false }
+        bytes -= size
+        return true
+    }
+}

@@ -12,6 +12,9 @@ extension ClientMachine {
         public var backlog = 16_384
         /// Bytes of them.
         public var backlogBytes = 16 << 20
+        /// Bytes of those and of the inputs whose outcome nobody has seen, which an outbox keeps; `submit` refuses more. Its file grows to a
+        /// little more than twice that, and the next process has to take it.
+        public var keptBytes = 64 << 20
         /// One input.
         public var inputBytes = 1 << 20
         /// A frame of several inputs.
@@ -87,7 +90,7 @@ extension ClientMachine {
 
     /// Why something was not taken. It can never have been applied.
     public enum SubmitError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// Too much is unanswered; try again when answers have come.
+        /// Too much is unanswered, or has an outcome that was not seen; try again when that is less.
         case backlogFull
         case tooLarge(bytes: Int, limit: Int)
         /// The store refuses this client for good, it was closed, or its session ends with an input before.
@@ -95,7 +98,7 @@ extension ClientMachine {
 
         public var description: String {
             switch self {
-            case .backlogFull: "too many inputs are unanswered"
+            case .backlogFull: "too many inputs are unanswered, or have an outcome that was not seen"
             case .tooLarge(let bytes, let limit): "an input of \(bytes) bytes; \(limit) at most"
             case .closed: "this client is closed"
             }

@@ -65,7 +65,7 @@ public struct ClientMachine: ~Copyable {
     private var savedInputs = Int.max
     private var savedConfirmed = 0
     /// Inputs that are answered, and whose outcome nobody has seen yet. Numbers of the wire.
-    private var unseen: Set<Int> = []
+    private var unseen = UnseenInputs()
     private let isDurable: Bool
     /// How many processes have used the outbox.
     private let openings: Int
@@ -134,7 +134,8 @@ extension ClientMachine {
     ) throws(SubmitError) -> Int {
         guard state == .open, ending == nil else { throw .closed }
         guard input.count <= settings.inputBytes else { throw .tooLarge(bytes: input.count, limit: settings.inputBytes) }
-        guard backlog.count < settings.backlog, backlog.bytes + input.count <= settings.backlogBytes else {
+        let bytes = backlog.bytes + input.count
+        guard backlog.count < settings.backlog, bytes <= settings.backlogBytes, unseen.bytes + bytes <= settings.keptBytes else {
             throw .backlogFull
         }
         let number = backlog.append(input, to: instance)
@@ -148,7 +149,7 @@ extension ClientMachine {
 
     /// Whoever sent this input has seen its outcome; a durable client need not be told it again.
     public mutating func seen(_ sequence: Int) {
-        guard unseen.remove(sequence - base) != nil else { return }
+        guard unseen.remove(sequence - base) else { return }
         note(.seen(sequence: sequence - base))
     }
 
@@ -165,12 +166,12 @@ extension ClientMachine {
     public mutating func saved() {
         guard isDurable else { return }
         savedInputs = backlog.next - 1
-        savedConfirmed = min(backlog.confirmed, (unseen.min() ?? .max) - 1)
+        savedConfirmed = min(backlog.confirmed, (unseen.oldest ?? .max) - 1)
     }
 
     /// The input whose outcome has to be seen before the store takes another one; nil if there is none.
     public var heldUpBy: Int? {
-        guard backlog.hasUnsent, !backlog.hasInFlight, backlog.cursor > credit, let oldest = unseen.min() else { return nil }
+        guard backlog.hasUnsent, !backlog.hasInFlight, backlog.cursor > credit, let oldest = unseen.oldest else { return nil }
         return oldest <= backlog.confirmed ? base + oldest : nil
     }
 
@@ -307,7 +308,7 @@ extension ClientMachine {
         if first > 1 { note(.opened(session: session, openings: openings, next: first)) }
         toldConfirmed = 0
         ending = nil
-        unseen.removeAll()
+        unseen = UnseenInputs()
         savedConfirmed = 0
         if isDurable { savedInputs = 0 }
     }
@@ -350,9 +351,10 @@ extension ClientMachine {
 
     /// False if the outcome is known already.
     private mutating func take(_ outcome: Outcome, _ actions: inout [Action]) -> Bool {
+        let unanswered = backlog.bytes
         guard backlog.answer(outcome.sequence) else { return false }
         connection.hasTold(of: outcome.turn)
-        if isDurable { unseen.insert(outcome.sequence) }
+        if isDurable { unseen.insert(outcome.sequence, bytes: unanswered - backlog.bytes) }
         if outcome.sequence == ending?.sequence, outcome.verdict != .applied { ending = nil }
         var outcome = outcome
         outcome.sequence += base

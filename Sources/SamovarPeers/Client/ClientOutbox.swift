@@ -8,11 +8,6 @@ public import SamovarWire
 /// It is the sum of its entries. A host writes each entry to a file before it lets anybody rely on it, and adds them up again at
 /// the next start. Rejected: a file of the state as a whole, which would be written anew for each input.
 public struct ClientOutbox: Equatable, Sendable {
-    private struct Kept: Equatable {
-        let input: Submission
-        var isSeen = false
-    }
-
     public private(set) var session: SessionID
     /// How many processes have used this session.
     public private(set) var openings: Int
@@ -25,7 +20,8 @@ public struct ClientOutbox: Equatable, Sendable {
     /// The greatest start number of a store that has welcomed it, there; 0 if none has said one.
     public private(set) var start = 0
     private var oldest: Int
-    private var kept: Deque<Kept> = []
+    /// The inputs from the oldest unseen one on; nil for one that was seen, of which nobody needs more than its number.
+    private var kept: Deque<Submission?> = []
 
     public init(session: SessionID, openings: Int = 1, next: Int = 1) {
         self.session = session
@@ -36,7 +32,7 @@ public struct ClientOutbox: Equatable, Sendable {
     /// The number of the next input.
     public var next: Int { oldest + kept.count }
     /// Inputs without an outcome that was seen, in order.
-    public var inputs: [Submission] { kept.filter { !$0.isSeen }.map(\.input) }
+    public var inputs: [Submission] { kept.compactMap { $0 } }
     public var isEmpty: Bool { kept.isEmpty }
 
     /// For the next process: the same session if there is something left, else another one, because the old one may be over.
@@ -67,23 +63,23 @@ public struct ClientOutbox: Equatable, Sendable {
             self.start = max(self.start, start)
         case .input(let input):
             guard input.sequence == next else { throw WireError.malformed("input \(input.sequence) where \(next) is next") }
-            kept.append(Kept(input: input))
+            kept.append(input)
         case .seen(let sequence):
             guard sequence >= oldest, sequence < next else { return }
-            kept[sequence - oldest].isSeen = true
-            while kept.first?.isSeen == true {
+            kept[sequence - oldest] = nil
+            while !kept.isEmpty, kept[0] == nil {
                 kept.removeFirst()
                 oldest += 1
             }
         }
     }
 
-    /// The fewest entries that add up to this.
+    /// The fewest entries that add up to this. Numbers have no holes, so an input that was seen stands there without its bytes.
     public var entries: [OutboxEntry] {
         var entries = [OutboxEntry.opened(session: session, openings: openings, next: oldest)]
         if timeline != .zero { entries.append(.welcomed(timeline, head: witness, proof: proof, start: start)) }
-        entries += kept.map { .input($0.input) }
-        entries += kept.filter(\.isSeen).map { .seen(sequence: $0.input.sequence) }
+        entries += kept.enumerated().map { .input($1 ?? Submission(sequence: oldest + $0, input: [])) }
+        entries += kept.indices.filter { kept[$0] == nil }.map { .seen(sequence: oldest + $0) }
         return entries
     }
 }

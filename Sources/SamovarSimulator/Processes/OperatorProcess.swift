@@ -22,8 +22,8 @@ final class Errand {
 
 /// An operator with a tool: one request after the other over the admin socket, each repeated under its number until it is answered.
 ///
-/// Connects anew for each attempt, as `AdminClient` does, and sometimes goes away before the answer. When everything has healed, it
-/// brings all into order: what is paused goes on, queues have no rules, and no lane stands still behind a dead effect.
+/// Connects anew for each attempt, and sometimes goes away before the answer. When everything has healed, it brings all into order:
+/// what is paused goes on, queues have no rules, and no lane stands still behind a dead effect.
 final class OperatorProcess: Process {
     private(set) var errands: [Errand] = []
     private var pending: Errand?

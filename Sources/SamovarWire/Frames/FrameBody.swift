@@ -164,6 +164,11 @@ extension ShortReader {
     }
 }
 
+extension Instance {
+    /// Why no peer takes it; nil if all do.
+    package var objection: String? { key.utf8.count > 128 ? "an instance key of \(key.utf8.count) bytes; 128 at most" : nil }
+}
+
 extension MessagePackReader {
     package mutating func readList<Element>(_ read: (inout MessagePackReader) throws -> Element) throws -> [Element] {
         let count = try readArrayHeader()
@@ -193,8 +198,9 @@ extension MessagePackReader {
     package mutating func readInstance() throws -> Instance {
         if try readNil() { return .main }
         let key = try readString()
-        guard key.utf8.count <= 128 else { throw WireError.malformed("an instance key of \(key.utf8.count) bytes; 128 at most") }
-        return Instance(key)
+        let instance = Instance(key)
+        if let objection = instance.objection { throw WireError.malformed(objection) }
+        return instance
     }
 
     /// A duration in whole milliseconds that microseconds of 64 bits can hold, so that it is written as it was read.

@@ -31,6 +31,18 @@ import Testing
         #expect(try ClientOutbox(file: Self.entries.flatMap(\.bytes)) == outbox)
     }
 
+    @Test func `Of an input that was seen an outbox keeps the number alone, also from the file of an earlier build`() throws {
+        let large = OutboxEntry.input(Submission(sequence: 8, instance: Instance("a"), input: [UInt8](repeating: 8, count: 1_000)))
+        let former: [OutboxEntry] = [
+            Self.entries[0], .welcomed(home, head: 40), Self.input(7), large, Self.input(9), .seen(sequence: 8),
+        ]
+        let outbox = try #require(try ClientOutbox(file: former.flatMap(\.bytes)))
+        let emptied = OutboxEntry.input(Submission(sequence: 8, input: []))
+        #expect(outbox.entries == former.map { $0 == large ? emptied : $0 })
+        #expect(try ClientOutbox(file: outbox.entries.flatMap(\.bytes)) == outbox)
+        #expect(outbox.inputs.map(\.sequence) == [7, 9] && outbox.next == 10)
+    }
+
     @Test func `The bytes of an entry are as they were first`() {
         let bytes = OutboxEntry.welcomed(home, head: 300).bytes
         #expect(bytes.prefix(4).map { String($0, radix: 16) } == ["0", "0", "0", "17"])
@@ -212,8 +224,9 @@ import Testing
 
 /// A client over its own deaths.
 @Suite struct DurableClientTests {
-    private static func machine(_ outbox: ClientOutbox) -> ClientMachine {
-        let settings = ClientMachine.Settings(connection: ConnectionSettings(firstPause: .zero, longestPause: .zero))
+    private static func machine(_ outbox: ClientOutbox, keptBytes: Int = 1 << 20) -> ClientMachine {
+        let connection = ConnectionSettings(firstPause: .zero, longestPause: .zero)
+        let settings = ClientMachine.Settings(connection: connection, keptBytes: keptBytes)
         return ClientMachine(outbox: outbox, schema: counter, settings: settings, random: Random(seed: 1))
     }
 
@@ -314,6 +327,41 @@ import Testing
         let saved = machine.ticked(now: at(5.5))
         #expect(Self.confirmed(unseen) == 0 && Self.confirmed(unsaved) == 0 && Self.confirmed(saved) == 1)
         #expect(outbox.inputs.map(\.sequence) == [2])
+    }
+
+    @Test func `No more is taken than an outbox keeps, until outcomes are seen`() throws {
+        var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
+        // An input counts 32 bytes beside its own; those of the one that is taken are not there yet.
+        var machine = Self.machine(outbox, keptBytes: 67)
+        _ = machine.ticked(now: at(0))
+        _ = machine.received(Self.welcome(), now: at(0))
+        for number in 1...2 {
+            _ = try machine.submit([UInt8(number)])
+            try Self.save(&machine, &outbox)
+            _ = machine.flush(now: at(0))
+            _ = machine.received(Self.receipt(number), now: at(0))
+        }
+        #expect(try machine.submit([3]) == 3, "one byte beside 66")
+        #expect(throws: ClientMachine.SubmitError.backlogFull) { try machine.submit([4]) }
+        machine.seen(1)
+        machine.seen(1)
+        #expect(try machine.submit([4]) == 4)
+        #expect(throws: ClientMachine.SubmitError.backlogFull) { try machine.submit([5]) }
+    }
+
+    @Test func `Outcomes of another timeline that nobody saw take no room from inputs`() throws {
+        var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
+        var machine = Self.machine(outbox, keptBytes: 33)
+        _ = machine.ticked(now: at(0))
+        _ = machine.received(Self.welcome(), now: at(0))
+        _ = try machine.submit([1])
+        try Self.save(&machine, &outbox)
+        _ = machine.received(Self.receipt(1), now: at(0))
+        #expect(throws: ClientMachine.SubmitError.backlogFull) { try machine.submit([2]) }
+        _ = machine.disconnected(now: at(1))
+        _ = machine.ticked(now: at(1))
+        _ = machine.received(Self.welcome(of: abroad), now: at(1))
+        #expect(try machine.submit([2]) == 2)
     }
 
     @Test func `The next process goes on with session, numbers and inputs, and its HELLO is newer`() throws {

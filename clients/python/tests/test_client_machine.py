@@ -397,6 +397,20 @@ class DurableTests(unittest.TestCase):
         self.assertEqual(self.save(), [Seen(1)])
         self.assertEqual(self.client.ticked(3.0), [sent(Frame(Kind.PING, 1))])
 
+    def test_no_more_is_taken_than_an_outbox_keeps_until_outcomes_are_seen(self) -> None:
+        self.client = machine(self.box, settings=ClientSettings(kept_bytes=60))
+        self.client.ticked(0)
+        self.client.received(welcome(), 0)
+        submit(self.client, 1)
+        self.save()
+        self.client.flush(0)
+        self.client.received(receipt(rx.Outcome(1, 10, 0)), 0)
+        submit(self.client, 2)
+        with self.assertRaisesRegex(SubmitError, "not seen"):
+            self.client.submit(b"3")
+        self.client.seen(1)
+        submit(self.client, 3)
+
     def test_the_next_process_sends_what_is_left_again(self) -> None:
         submit(self.client, 1, 2, 3)
         self.save()

@@ -52,6 +52,11 @@ class FormatTests(unittest.TestCase):
         self.assertEqual((outbox.oldest, outbox.next, [input.sequence for input in outbox.inputs]), (1, 4, [1, 3]))
         self.assertEqual(read(b"".join(map(encode, outbox.entries))), outbox)
 
+    def test_of_an_input_that_was_seen_its_number_alone_is_kept(self) -> None:
+        outbox = read(self.file())
+        assert outbox is not None
+        self.assertEqual(outbox.entries[2:], [accepted(1), Accepted(Submission(2, None, b"")), accepted(3), Seen(2)])
+
     def test_what_a_crash_cut_off_or_left_as_zeros_is_left_out(self) -> None:
         whole, last = self.file(), encode(accepted(4))
         for tail in (last[:-1], last[:13], last[:5], bytes(40), last[:-1] + bytes([last[-1] ^ 1])):
@@ -156,6 +161,11 @@ class FileTests(unittest.TestCase):
             self.assertEqual(self.path.read_bytes(), text)
         with self.assertRaisesRegex(OutboxError, "cannot be opened"):
             OutboxFile(self.path / "below")
+        self.path.unlink()
+        os.mkfifo(self.path)
+        with self.assertRaisesRegex(OutboxError, "is no file"):
+            OutboxFile(self.path)
+        self.assertTrue(self.path.is_fifo())
 
 
 if __name__ == "__main__":

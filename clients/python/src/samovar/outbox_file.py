@@ -13,6 +13,7 @@ from .protocol.received import Malformed
 
 #: Written anew beyond so many bytes, and twice what is left then.
 _COMPACTION_BYTES = 4 << 20
+#: More than a file ever has: what a client keeps, as much again that was added since, and the entries around it.
 _LARGEST = 256 << 20
 
 
@@ -85,6 +86,9 @@ class OutboxFile:
         self._growth = -len(data)
 
     def _read(self) -> ClientOutbox:
+        # A pipe would be waited for, and a device replaced by a file.
+        if os.path.exists(self._path) and not os.path.isfile(self._path):
+            raise OutboxError(f"the outbox {self._path} is no file")
         try:
             with open(self._path, "rb") as file:
                 data = file.read(_LARGEST + 1)

@@ -20,6 +20,9 @@ class ClientSettings:
     #: Inputs that are not answered, sent or not, and their bytes; `submit` refuses more.
     backlog: int = 16_384
     backlog_bytes: int = 16 << 20
+    #: Bytes of those and of the inputs whose outcome nobody has seen, which an outbox keeps; `submit` refuses more. Its file
+    #: grows to a little more than twice that, and the next process has to take it.
+    kept_bytes: int = 64 << 20
     #: One input; a frame of several.
     input_bytes: int = 1 << 20
     frame_bytes: int = 1 << 20

@@ -97,11 +97,13 @@ class ClientMachine:
         self._is_turned_away = False
         # Requests were put off by the last WELCOME, and not asked since.
         self._has_put_off = False
-        # Of a durable client: steps that are not on disk yet, what is on disk, and inputs that are answered and not seen.
+        # Of a durable client: steps that are not on disk yet, what is on disk, and inputs that are answered and not seen,
+        # with their bytes.
         self._unsaved: list[Entry] = []
         self._saved_inputs = self._backlog.next - 1 if self._is_durable else sys.maxsize
         self._saved_confirmed = self._backlog.confirmed
-        self._unseen: set[int] = set()
+        self._unseen: dict[int, int] = {}
+        self._unseen_bytes = 0
 
     @property
     def _is_durable(self) -> bool:
@@ -138,9 +140,10 @@ class ClientMachine:
             raise SubmitError("this client is closed, or its session ends with an input before")
         if len(input) > self._settings.input_bytes:
             raise SubmitError(f"an input of {len(input)} bytes; {self._settings.input_bytes} at most")
-        is_full = self._backlog.bytes + len(input) > self._settings.backlog_bytes
+        size = self._backlog.bytes + len(input)
+        is_full = size > self._settings.backlog_bytes or self._unseen_bytes + size > self._settings.kept_bytes
         if is_full or len(self._backlog) >= self._settings.backlog:
-            raise SubmitError("too many inputs are unanswered")
+            raise SubmitError("too many inputs are unanswered, or have an outcome that was not seen")
         number = self._backlog.append(input, self._instance)
         if self._is_durable:
             self._note(Accepted(Submission(number, instance_value(self._instance), input)))
@@ -152,7 +155,7 @@ class ClientMachine:
         """Whoever sent this input has seen its outcome; a durable client need not be told it again."""
         number = sequence - self._base
         if number in self._unseen:
-            self._unseen.remove(number)
+            self._unseen_bytes -= self._unseen.pop(number)
             self._note(Seen(number))
 
     @property
@@ -302,6 +305,7 @@ class ClientMachine:
         self._told_confirmed = 0
         self._ending = None
         self._unseen.clear()
+        self._unseen_bytes = 0
         self._saved_confirmed = 0
         if self._is_durable:
             self._saved_inputs = 0
@@ -362,19 +366,21 @@ class ClientMachine:
         oldest = self._backlog.oldest
         is_new = False
         for outcome in outcomes:
+            unanswered = self._backlog.bytes
             if self._backlog.answer(outcome.sequence):
                 is_new = True
-                self._answered(outcome, actions)
+                self._answered(outcome, unanswered - self._backlog.bytes, actions)
         if is_new:
             self._resynced = None
         # Later outcomes say nothing of one that was lost.
         if self._backlog.oldest > oldest:
             self._repeat_at = now + self.connection.silence if self._backlog.has_in_flight else None
 
-    def _answered(self, outcome: rx.Outcome, actions: list[ClientAction]) -> None:
+    def _answered(self, outcome: rx.Outcome, size: int, actions: list[ClientAction]) -> None:
         self.connection.has_told(outcome.turn)
         if self._is_durable:
-            self._unseen.add(outcome.sequence)
+            self._unseen[outcome.sequence] = size
+            self._unseen_bytes += size
         if outcome.sequence == self._ending and outcome.verdict != 0:
             self._ending = None
         actions.append(act.Answered(outcome._replace(sequence=self._base + outcome.sequence)))

@@ -57,12 +57,6 @@ class Seen:
 Entry: TypeAlias = Opened | WelcomedBy | Accepted | Seen
 
 
-@dataclass(slots=True)
-class _Kept:
-    input: Submission
-    is_seen: bool = False
-
-
 @dataclass
 class ClientOutbox:
     """The sum of its entries: a session, and the inputs whose outcome nobody has seen yet."""
@@ -76,7 +70,8 @@ class ClientOutbox:
     proof: Proof | None = None
     #: The greatest start number of a store that has welcomed it, in the timeline.
     start: int = 0
-    _kept: deque[_Kept] = field(default_factory=deque)
+    #: The inputs from the oldest unseen one on; None for one that was seen, of which nobody needs more than its number.
+    _kept: deque[Submission | None] = field(default_factory=deque)
 
     @property
     def next(self) -> int:
@@ -86,7 +81,7 @@ class ClientOutbox:
     @property
     def inputs(self) -> list[Submission]:
         """Inputs without an outcome that was seen, in order."""
-        return [kept.input for kept in self._kept if not kept.is_seen]
+        return [input for input in self._kept if input is not None]
 
     def reopened(self) -> ClientOutbox:
         """For the next process: the same session if something is left, else another one, because the old one may be over."""
@@ -114,23 +109,24 @@ class ClientOutbox:
             case Accepted(input):
                 if input.sequence != self.next:
                     raise Malformed(f"input {input.sequence} where {self.next} is next")
-                self._kept.append(_Kept(input))
+                self._kept.append(input)
             case Seen(sequence):
                 if not self.oldest <= sequence < self.next:
                     return
-                self._kept[sequence - self.oldest].is_seen = True
-                while self._kept and self._kept[0].is_seen:
+                self._kept[sequence - self.oldest] = None
+                while self._kept and self._kept[0] is None:
                     self._kept.popleft()
                     self.oldest += 1
 
     @property
     def entries(self) -> list[Entry]:
-        """The fewest entries that add up to this."""
+        """The fewest entries that add up to this. Numbers have no holes: an input that was seen is there without its bytes."""
         entries: list[Entry] = [Opened(self.session, self.openings, self.oldest)]
         if self.timeline != NO_TIMELINE:
             entries.append(WelcomedBy(self.timeline, self.witness, self.proof, self.start))
-        entries += [Accepted(kept.input) for kept in self._kept]
-        return entries + [Seen(kept.input.sequence) for kept in self._kept if kept.is_seen]
+        numbered = list(enumerate(self._kept, self.oldest))
+        entries += [Accepted(Submission(number, None, b"") if input is None else input) for number, input in numbered]
+        return entries + [Seen(number) for number, input in numbered if input is None]
 
 
 def encode(entry: Entry) -> bytes:
