@@ -9,15 +9,15 @@ import SamovarWire
 struct AnswerBatch {
     struct Entry {
         let claim: JobClaim
-        let isStreamed: Bool
-        /// The number of a streamed message; 0 for an answer.
-        let index: Int
+        /// The number of a streamed message; nil for an answer.
+        let index: Int?
         /// Where its bytes end, and those of the next entry begin.
         let end: Int
         var isForgotten = false
 
+        var isStreamed: Bool { index != nil }
         /// The oldest lease first, and of each what it streamed before its answer.
-        var order: (Lease, Int) { (claim.lease, isStreamed ? index : .max) }
+        var order: (Lease, Int) { (claim.lease, index ?? .max) }
     }
 
     private var writer = MessagePackWriter()
@@ -53,29 +53,29 @@ struct AnswerBatch {
     mutating func append(_ claim: JobClaim, _ answer: JobResult.Answer) -> Int {
         let start = writer.count
         claim.write(answer, to: &writer)
-        return append(claim, isStreamed: answer.isStreamed, index: answer.index, from: start)
+        return append(claim, index: answer.isStreamed ? answer.index : nil, from: start)
     }
 
     /// The same with an answer of one message.
     mutating func append(_ claim: JobClaim, message: UnsafeRawBufferPointer) -> Int {
         let start = writer.count
         claim.write(message: message, to: &writer)
-        return append(claim, isStreamed: false, index: 0, from: start)
+        return append(claim, index: nil, from: start)
     }
 
     /// The same, with an answer of another batch.
     mutating func append(_ entry: Entry, at place: Int, of other: AnswerBatch) {
         let start = writer.count
         other.writer.bytes[other.start(of: place)..<entry.end].withUnsafeBytes { writer.writeRaw($0) }
-        _ = append(entry.claim, isStreamed: entry.isStreamed, index: entry.index, from: start)
+        _ = append(entry.claim, index: entry.index, from: start)
     }
 
-    private mutating func append(_ claim: JobClaim, isStreamed: Bool, index: Int, from start: Int) -> Int {
+    private mutating func append(_ claim: JobClaim, index: Int?, from start: Int) -> Int {
         let size = writer.count - start + Self.overhead
-        entries.append(Entry(claim: claim, isStreamed: isStreamed, index: index, end: writer.count))
+        entries.append(Entry(claim: claim, index: index, end: writer.count))
         count += 1
         bytes += size
-        if isStreamed { streamed += 1 }
+        if index != nil { streamed += 1 }
         return size
     }
 

@@ -49,7 +49,7 @@ struct Outbox {
         if hasStreamed {
             for batch in sent + unsent {
                 batch.forEach { entry, _ in
-                    if entry.isStreamed { messages[entry.claim.lease] = messages[entry.claim.lease] ?? entry.index }
+                    if let index = entry.index { messages[entry.claim.lease] = messages[entry.claim.lease] ?? index }
                 }
             }
         }
@@ -106,7 +106,10 @@ struct Outbox {
     /// The streamed messages of these jobs up to these numbers are on disk.
     mutating func forget(_ marks: [StreamMark]) {
         let newest = Dictionary(marks.map { ($0.lease, $0.index) }, uniquingKeysWith: max)
-        forget { entry in entry.isStreamed && newest[entry.claim.lease].map { entry.index <= $0 } ?? false }
+        forget { entry in
+            guard let index = entry.index, let last = newest[entry.claim.lease] else { return false }
+            return index <= last
+        }
     }
 
     /// Looks at all that is kept.

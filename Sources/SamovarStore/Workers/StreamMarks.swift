@@ -43,7 +43,7 @@ struct StreamMarks {
     /// In a fixed order: the same events always give the same frames.
     mutating func takeAll(withSources: Bool) -> [(route: Route, marks: [StreamMark])] {
         var taken = marks
-        if withSources || ofSources.isEmpty {
+        if withSources {
             marks.removeAll(keepingCapacity: true)
             ofSources.removeAll(keepingCapacity: true)
         } else {

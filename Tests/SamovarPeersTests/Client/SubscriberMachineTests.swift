@@ -101,6 +101,14 @@ import Testing
         #expect(opened == [.reconnect])
     }
 
+    @Test func `A connection that cannot even be tried is lost like a broken one, for the reason that the transport names`() {
+        var machine = live()
+        let lost = machine.disconnected(now: at(1), because: .impossible("no such name"))
+        let opened = machine.ticked(now: at(1))
+        #expect(lost == [.stale, .note("no such name")])
+        #expect(opened == [.reconnect])
+    }
+
     @Test func `A view from the front is stale when the store goes before its first tick`() {
         let ends: [(inout SubscriberMachine) -> [SubscriberMachine.Action]] = [
             { $0.disconnected(now: at(0.5)) }, { $0.received(Envelope(.goodbye, timeline: home), now: at(0.5)) },

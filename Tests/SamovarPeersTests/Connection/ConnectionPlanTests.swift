@@ -54,6 +54,20 @@ import Testing
         #expect(view.resolved(["one", "two"]) == open("two", endpoint: 2))
     }
 
+    @Test func `A plan that follows another to the same address at another endpoint goes elsewhere, for the port may differ`() {
+        var front = ConnectionPlan([.name("one"), .name("two")])
+        var view = ConnectionPlan([.name("one"), .name("two")])
+        _ = view.next()
+        #expect(view.resolved(["a"]) == open("a"))
+        _ = front.next()
+        #expect(front.resolved(["a"]) == open("a"))
+        #expect(front.next() == .resolve("two"))
+        #expect(front.resolved(["a"]) == open("a", endpoint: 1))
+        #expect(view.follow(front) == true)
+        #expect(view.next() == .resolve("two"))
+        #expect(view.resolved(["a"]) == open("a", endpoint: 1))
+    }
+
     @Test func `Each key is tried at a place before the next place`() {
         var plan = ConnectionPlan([.address("a"), .address("b")])
         let steps = (0..<5).map { _ in plan.next(keys: 2) }

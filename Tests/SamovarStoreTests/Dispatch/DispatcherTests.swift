@@ -122,6 +122,15 @@ import Testing
         #expect(hall.jobs(of: 1).count == 4, "and then it is read ahead again")
     }
 
+    @Test func `A queue of which a worker has all that it takes at once keeps no slot from what is read ahead`() {
+        var hall = DispatchHall()
+        hall.rule("a", QueueRules(shares: .init([:])))
+        hall.join(1, slots: 2, credit: 4, ["a", "b"], limits: ["a": 1])
+        for _ in 0..<2 { hall.order(RunOptions(queue: "a")) }
+        for _ in 0..<9 { hall.order(RunOptions(queue: "b")) }
+        #expect(hall.assign() == 4)
+    }
+
     @Test func `A suspect that came to wait again stands among the suspects once`() throws {
         var hall = DispatchHall()
         let suspect = hall.order(deaths: 9)

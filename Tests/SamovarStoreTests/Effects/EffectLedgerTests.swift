@@ -192,4 +192,30 @@ import Testing
         let dead = ledger.asFormerly.dead[effect.id]?.effect
         #expect(dead?.history.adoptedStream == nil && dead?.place == StreamPlace(index: 1))
     }
+
+    @Test func `Nor is one of a build that did not know with which attempt an effect had died, dead or requeued`() {
+        let (id, lease) = (EffectID(turn: 1, ordinal: 0), Lease(start: 1, counter: 5))
+        func dead(with lease: Lease?) -> EffectLedger {
+            var ledger = EffectLedger()
+            ledger.order(effect(1, root: 1))
+            ledger.bury(id, Failure(reason: .threw, text: "no", attempts: 1), lease: lease)
+            return ledger
+        }
+        var ledgers = [dead(with: lease), dead(with: nil)]
+        #expect(ledgers[0] != ledgers[1] && ledgers[0].asFormerly == ledgers[1].asFormerly)
+        for place in ledgers.indices { ledgers[place].requeue(id, by: EffectID(turn: 9, ordinal: 0), now: at(9)) }
+        #expect(ledgers[0] != ledgers[1] && ledgers[0].asFormerly == ledgers[1].asFormerly)
+    }
+
+    @Test func `Which attempt of an effect that never died has failed last is compared with a snapshot of any build`() {
+        func ledger(failed counter: Int) -> EffectLedger {
+            var ledger = EffectLedger()
+            ledger.order(effect(1, root: 1))
+            ledger.attemptFailed(
+                EffectID(turn: 1, ordinal: 0), .threw, lease: Lease(start: 1, counter: counter), notBefore: at(1))
+            return ledger
+        }
+        #expect(ledger(failed: 1).asFormerly == ledger(failed: 1).asFormerly)
+        #expect(ledger(failed: 1).asFormerly != ledger(failed: 2).asFormerly)
+    }
 }

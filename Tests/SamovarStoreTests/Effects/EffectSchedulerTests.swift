@@ -181,6 +181,18 @@ import Testing
         #expect(dead == 6 && told.map { String($0.prefix(2)) } == ["4 ", "5 "], "\(notes)")
     }
 
+    @Test func `An effect that fails for good is counted in its queue, whether the program hears of it or it stays dead`() throws {
+        var bench = try PartBench()
+        try bench.order(job("a", queue: "mail"), job("b", queue: "mail", diesSilently: true))
+        for effect in bench.turns.state.ledger.open.keys.sorted() {
+            try bench.scheduler.attemptFailed(
+                effect, .threw, "no luck", lease: nil, isPermanent: true, now: at(0), &bench.turns, &bench.out)
+        }
+        let (dead, meters) = (bench.turns.state.ledger.dead.count, bench.scheduler.dispatcher.meters)
+        let counted = meters.known("mail").map { meters.closings($0, .failed) }
+        #expect(dead == 1 && counted == 2)
+    }
+
     @Test func `Each worker is told once of all attempts in vain, and one that is gone of none`() throws {
         var bench = try PartBench()
         func lease(_ counter: Int) -> Lease { Lease(start: 1, counter: counter) }

@@ -52,6 +52,16 @@ import Testing
         #expect(throws: GroupLimit.turns(3, root: 3)) { try suppose(turns: 4) }
     }
 
+    @Test func `As many effects as a store would allow in one group may be supposed`() throws {
+        let journal = try MillJournal()
+        let machine = WhatIfMachine(Supposition(inserted: [2: [packed(Mill.Message.grind("a"))]]), through: 2) {
+            TypedEngine(Mill.self, secret: millSecret, limits: GroupLimits(effects: 1))
+        }
+        for record in journal.records { try machine.take(record) }
+        let result = try machine.finish()
+        #expect(result.ordered.count == 1)
+    }
+
     @Test func `An input that is removed takes its follow-ups along, and those behind keep their numbers`() throws {
         let journal = try MillJournal()
         try journal.send(.pour(8))

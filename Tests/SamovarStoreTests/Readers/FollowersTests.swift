@@ -191,6 +191,7 @@ import Testing
         let local = "history tells the secret of the timeline, and is for the user of the store alone, on its machine"
         #expect(Self.ask(.nil, rig, from: remoteAdmin, by: by(1)).map(\.refusal) == [local])
         #expect(Self.ask(.nil, rig, from: remoteAdmin).map(\.refusal) == [local])
+        #expect(Self.ask(.nil, rig, by: by(1)).map(\.refusal) == [local])
         let incomplete: [MessagePackValue] = [
             ["after": 3], ["timeline": "x", "after": 3], ["timeline": .string("\(home)"), "after": -1],
         ]

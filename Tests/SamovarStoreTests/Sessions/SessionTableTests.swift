@@ -53,6 +53,8 @@ import Testing
         book.restore(expired: ended, closed: book.closed)
         #expect(book.end(of: session(3), witness: 49) == .expired && book.end(of: session(3), witness: 1) == .expired)
         #expect(book.end(of: session(3), witness: 50) == nil && book.end(of: session(3), witness: 0) == nil)
+        book.answer(session(3), applied(1, 60), by: nil)
+        #expect(book.end(of: session(3), witness: 49) == nil, "it goes on, so it is none of them")
     }
 
     @Test func `A session that ends twice is remembered once, with its first turn`() {
