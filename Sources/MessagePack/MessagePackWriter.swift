@@ -13,6 +13,8 @@
 /// 2³² − 1 have no MessagePack form; writing one is an error of the caller and traps.
 public struct MessagePackWriter: Sendable {
     @usableFromInline var storage: [UInt8]
+    /// Whether generated code writes floats with their own bits; else it writes equal ones as equal bits.
+    @usableFromInline var keepsFloats: Bool
 
     /// What has been written so far.
     @inlinable
@@ -35,6 +37,7 @@ public struct MessagePackWriter: Sendable {
     @inlinable
     public init(reserving capacity: Int = 0) {
         storage = []
+        keepsFloats = false
         if capacity > 0 { storage.reserveCapacity(capacity) }
     }
 
@@ -42,6 +45,15 @@ public struct MessagePackWriter: Sendable {
     @inlinable
     public mutating func removeAll() {
         storage.removeAll(keepingCapacity: true)
+    }
+
+    /// Has a value write itself, with floats as its encoder has them.
+    @inline(__always)
+    mutating func keepingFloats(_ keeps: Bool, _ write: (inout MessagePackWriter) -> Void) {
+        let before = keepsFloats
+        keepsFloats = keeps
+        write(&self)
+        keepsFloats = before
     }
 
     // MARK: Scalars

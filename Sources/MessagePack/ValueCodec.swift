@@ -92,7 +92,7 @@ class ValueCoder<Value: Codable>: @unchecked Sendable {
     @usableFromInline
     func write(_ value: Value, to writer: inout MessagePackWriter) throws {
         try encoding.with {
-            EncodingSession(isCanonical: encoder.isCanonical, limits: encoder.limits)
+            EncodingSession(encoder)
         } _: {
             try $0.encodeOrRepeat(value, into: &writer)
         }
@@ -122,7 +122,7 @@ class ValueCoder<Value: Codable>: @unchecked Sendable {
 private final class GeneratedCoder<Value: GeneratedCodable>: ValueCoder<Value>, @unchecked Sendable {
     override func write(_ value: Value, to writer: inout MessagePackWriter) throws {
         let start = writer.count
-        value.encode(into: &writer)
+        writer.keepingFloats(encoder.keepsFloats) { value.encode(into: &$0) }
         if takesBack(from: start, &writer) { try super.write(value, to: &writer) }
     }
 
@@ -144,7 +144,7 @@ private final class GeneratedCoder<Value: GeneratedCodable>: ValueCoder<Value>, 
 private final class PackableCoder<Value: MessagePackable & Codable>: ValueCoder<Value>, @unchecked Sendable {
     override func write(_ value: Value, to writer: inout MessagePackWriter) throws {
         let start = writer.count
-        value.write(to: &writer)
+        writer.keepingFloats(encoder.keepsFloats) { value.write(to: &$0) }
         if takesBack(from: start, &writer) { try super.write(value, to: &writer) }
     }
 

@@ -63,4 +63,106 @@ import Testing
         #expect(try encoder.encode(-Double.nan) == encoder.encode(Double(nan: 5, signaling: false)))
         #expect(try MessagePackEncoder().encode(-0.0) != MessagePackEncoder().encode(0.0))
     }
+
+    // MARK: Floats
+
+    private let keeping = MessagePackEncoder(keepingFloats: .default)
+    private static let floats = [-0.0, 0, 1.5, Double.nan, -Double.nan, Double(nan: 5, signaling: false)]
+
+    /// Writes itself, by generated code.
+    private struct Reading: Codable, MessagePackable {
+        var values: [Double]
+
+        init(_ value: Double) { values = [value] }
+        func write(to writer: inout MessagePackWriter) { values.encode(into: &writer) }
+        init(from reader: inout MessagePackReader) throws(MessagePackError) { values = try [Double](decoding: &reader) }
+    }
+
+    /// Its fields are in the order of their keys, and its collections have one element: so each encoder writes it in one order.
+    private struct Gauge: Codable {
+        var a: Double
+        var b: Float?
+        var c: [Double?]
+        var d: [String: Float]
+        var e: [Double: Double]
+        var f: Set<Double>
+        var g: Reading
+
+        init(_ float: Double) {
+            a = float
+            b = Float(float)
+            c = [float]
+            d = ["a": Float(float)]
+            e = [float: float]
+            f = [float]
+            g = Reading(float)
+        }
+    }
+
+    @Test func `A float that is kept has its own bits wherever it stands and by whichever code, and comes back with them`() throws {
+        func expectKept<Value: Codable>(_ value: Value) throws {
+            let bytes = try MessagePackEncoder().encode(value)
+            for encoder in [keeping, MessagePackEncoder()] {
+                let codec = ValueCodec<Value>(encoder, MessagePackDecoder())
+                #expect(try encoder.encode(value) == bytes)
+                #expect(try codec.encode(value) == bytes, "\(Value.self)")
+                #expect(try encoder.encode(codec.decode(bytes)) == bytes)
+            }
+        }
+        for float in Self.floats {
+            try expectKept(float)
+            try expectKept(Float(float))
+            try expectKept(Double?.some(float))
+            try expectKept([float])
+            try expectKept([float, nil])
+            try expectKept(["a": float])
+            try expectKept([float: float])
+            try expectKept(Set([float]))
+            try expectKept(Reading(float))
+            try expectKept(Gauge(float))
+            #expect(try MessagePackEncoder().encode(float) == [0xcb] + bigEndian(float.bitPattern))
+        }
+    }
+
+    private func bigEndian(_ bits: UInt64) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: bits >> (56 - 8 * $0)) } }
+
+    @Test func `Equal floats have equal bytes by generated code, too`() throws {
+        func expectEqual<Value: Codable>(_ value: Value, _ plain: Value) throws {
+            let codec = ValueCodec<Value>(encoder, MessagePackDecoder())
+            let bytes = try MessagePackEncoder().encode(plain)
+            #expect(try encoder.encode(value) == bytes && codec.encode(value) == bytes, "\(Value.self)")
+        }
+        for (float, plain) in [(-0.0, 0.0), (-Double.nan, Double.nan), (Double(nan: 5, signaling: false), Double.nan)] {
+            try expectEqual(float, plain)
+            try expectEqual(Float(float), Float(plain))
+            try expectEqual([float, nil], [plain, nil])
+            try expectEqual(["a": float], ["a": plain])
+            try expectEqual([float: float], [plain: plain])
+            try expectEqual(Set([float]), Set([plain]))
+            try expectEqual(Reading(float), Reading(plain))
+            try expectEqual(Gauge(float), Gauge(plain))
+        }
+    }
+
+    @Test func `Floats that are kept are sorted by the bytes that they have`() throws {
+        let (set, keys): (Set<Double>, [Double: Int]) = ([-0.0, 1.5], [-0.0: 1, 1.5: 2])
+        let (minusZero, zero, more) = ("cb8000000000000000", "cb0000000000000000", "cb3ff8000000000000")
+        for bytes in try [keeping.encode(set), ValueCodec<Set<Double>>(keeping, MessagePackDecoder()).encode(set)] {
+            #expect(hex(bytes) == "92" + more + minusZero)
+        }
+        #expect(try hex(keeping.encode(keys)) == "94" + more + "02" + minusZero + "01")
+        for bytes in try [encoder.encode(set), ValueCodec<Set<Double>>(encoder, MessagePackDecoder()).encode(set)] {
+            #expect(hex(bytes) == "92" + zero + more)
+        }
+    }
+
+    @Test func `What one codec has a writer do with floats is no matter of what is written next`() throws {
+        var writer = MessagePackWriter()
+        try ValueCodec<[Double]>(keeping, MessagePackDecoder()).encode([-0.0], into: &writer)
+        try ValueCodec<[Double]>(encoder, MessagePackDecoder()).encode([-0.0], into: &writer)
+        try ValueCodec<[Double]>(keeping, MessagePackDecoder()).encode([-0.0], into: &writer)
+        (-0.0).encode(into: &writer)
+        let (minusZero, zero) = ("cb8000000000000000", "cb0000000000000000")
+        #expect(hex(writer.bytes) == "91" + minusZero + "91" + zero + "91" + minusZero + zero)
+    }
 }

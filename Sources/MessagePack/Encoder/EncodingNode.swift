@@ -19,6 +19,7 @@ struct EncodingNode: PooledNode, ~Copyable {
     }
 
     let isCanonical: Bool
+    let keepsFloats: Bool
     private(set) var above: Slot?
     private(set) var step = PathStep.same
     /// How many values contain this one.
@@ -39,7 +40,10 @@ struct EncodingNode: PooledNode, ~Copyable {
     var loans = NodeLoans<EncodingSession, EncodingNode>()
 
     /// A root, below which the value given to the encoder is encoded.
-    init(isCanonical: Bool) { self.isCanonical = isCanonical }
+    init(_ encoder: MessagePackEncoder) {
+        isCanonical = encoder.isCanonical
+        keepsFloats = encoder.keepsFloats
+    }
 
     /// Starts over as the node of another value.
     mutating func begin(below parent: Slot, at step: PathStep) {
@@ -124,7 +128,7 @@ struct EncodingNode: PooledNode, ~Copyable {
         } else if let value = same(value, as: Int.self) {
             append(value)
         } else if let value = same(value, as: Double.self) {
-            body.write(isCanonical ? value.canonical : value)
+            body.write(keepsFloats ? value : value.canonical)
         } else if let value = same(value, as: Bool.self) {
             body.write(value)
         } else if let value = same(value, as: [UInt8].self) {
@@ -138,7 +142,7 @@ struct EncodingNode: PooledNode, ~Copyable {
         } else if let value = same(value, as: Int32.self) {
             append(value)
         } else if let value = same(value, as: Float.self) {
-            body.write(isCanonical ? value.canonical : value)
+            body.write(keepsFloats ? value : value.canonical)
         } else {
             return false
         }

@@ -30,7 +30,7 @@ extension EncodingSession {
         case .dictionary:
             if node.pointee.hasScalarKeys { writer.writeMapHeader(count) } else { writer.writeArrayHeader(2 * count) }
         }
-        if isCanonical, node.pointee.shape != .array, count > 1, sortsFields || node.pointee.shape != .map {
+        if encoder.isCanonical, node.pointee.shape != .array, count > 1, encoder.sortsFields || node.pointee.shape != .map {
             writeSortedElements(of: node, to: &writer)
         } else {
             writeElements(of: node, to: &writer)

@@ -10,10 +10,8 @@ final class EncodingSession: CodingSession {
         case set
     }
 
-    let isCanonical: Bool
+    let encoder: MessagePackEncoder
     let limits: MessagePackLimits
-    /// Whether canonical mode sorts all maps, and not only dictionaries.
-    let sortsFields: Bool
     private let nodes = Cell(NodePool<EncodingNode>())
     private let root: EncodingNode.Slot
     private let forms = Cell(TypeTable<Form>())
@@ -25,16 +23,15 @@ final class EncodingSession: CodingSession {
 
     /// Whether keyed containers are references, which is the condition for keeping them.
     private static let areContainersReferences = {
-        let session = EncodingSession(isCanonical: false, limits: .default)
+        let session = EncodingSession(MessagePackEncoder())
         let place = EncodingNode.Place(session, session.root, isKept: true)
         return withExtendedLifetime(session) { isReference(KeyedEncodingContainer(KeyedEncoding<PathKey>(place: place))) }
     }()
 
-    init(isCanonical: Bool, limits: MessagePackLimits, sortsFields: Bool = true) {
-        self.isCanonical = isCanonical
-        self.limits = limits
-        self.sortsFields = sortsFields
-        root = nodes.value.take { EncodingNode(isCanonical: isCanonical) }
+    init(_ encoder: MessagePackEncoder) {
+        self.encoder = encoder
+        limits = encoder.limits
+        root = nodes.value.take { EncodingNode(encoder) }
     }
 
     var isReusable: Bool { nodes.value.areReusable }
@@ -73,7 +70,7 @@ final class EncodingSession: CodingSession {
         forms.value.finding(about: type) {
             if let packable = type as? any MessagePackable.Type { return .packable(packable) }
             if let dictionary = type as? any EncodableDictionary.Type { return .dictionary(dictionary) }
-            if isCanonical, type is any UnorderedElements.Type { return .set }
+            if encoder.isCanonical, type is any UnorderedElements.Type { return .set }
             return .plain
         }
     }
@@ -81,7 +78,7 @@ final class EncodingSession: CodingSession {
     // MARK: Nodes
 
     private func node(below parent: EncodingNode.Slot, at step: PathStep) -> EncodingNode.Slot {
-        let node = nodes.value.take { EncodingNode(isCanonical: isCanonical) }
+        let node = nodes.value.take { EncodingNode(encoder) }
         node.pointee.begin(below: parent, at: step)
         return node
     }
@@ -180,7 +177,7 @@ final class EncodingSession: CodingSession {
 
     private func write<T, Packable: MessagePackable>(_ value: T, as type: Packable.Type, to node: EncodingNode.Slot) {
         var writer = node.pointee.takeBody()
-        known(value, as: type).write(to: &writer)
+        writer.keepingFloats(encoder.keepsFloats) { known(value, as: type).write(to: &$0) }
         swap(&node.pointee.body, &writer)
     }
 

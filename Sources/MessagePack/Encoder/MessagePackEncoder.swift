@@ -21,7 +21,9 @@ public struct MessagePackEncoder: Sendable {
     /// How deep and how large what it writes may be.
     public let limits: MessagePackLimits
     /// Whether, if it is canonical, the fields of a type are sorted as the pairs of dictionaries are.
-    private let sortsFields: Bool
+    let sortsFields: Bool
+    /// Whether each float is written with its own bits.
+    let keepsFloats: Bool
 
     /// An encoder; it may be used again, from any thread.
     ///
@@ -32,6 +34,16 @@ public struct MessagePackEncoder: Sendable {
         isCanonical = canonical
         self.limits = limits
         sortsFields = true
+        keepsFloats = !canonical
+    }
+
+    /// An encoder of values that are to come back as they were: canonical, but for floats, which keep their bits. A program can tell −0.0 from
+    /// 0.0, and one NaN from another.
+    package init(keepingFloats limits: MessagePackLimits) {
+        isCanonical = true
+        self.limits = limits
+        sortsFields = true
+        keepsFloats = true
     }
 
     /// An encoder of values that are shown: canonical, but for the fields of types, which stay in the order of their declaration.
@@ -39,6 +51,7 @@ public struct MessagePackEncoder: Sendable {
         isCanonical = true
         self.limits = limits
         sortsFields = false
+        keepsFloats = false
     }
 
     /// Encodes one value.
@@ -54,6 +67,6 @@ public struct MessagePackEncoder: Sendable {
     ///
     /// - Throws: ``MessagePackError`` if the value exceeds the limits, or what the value's `encode(to:)` throws.
     public func encode<T: Encodable>(_ value: T, into writer: inout MessagePackWriter) throws {
-        try EncodingSession(isCanonical: isCanonical, limits: limits, sortsFields: sortsFields).encode(value, into: &writer)
+        try EncodingSession(self).encode(value, into: &writer)
     }
 }

@@ -21,9 +21,9 @@ extension String: GeneratedCodable {
 }
 
 extension Double: GeneratedCodable {
-    /// Writes a float of 64 bits, equal ones as equal bits.
+    /// Writes a float of 64 bits, equal ones as equal bits, unless a codec has the writer keep them.
     @inlinable @inline(__always)
-    public func encode(into writer: inout MessagePackWriter) { writer.write(canonical) }
+    public func encode(into writer: inout MessagePackWriter) { writer.write(writer.keepsFloats ? self : canonical) }
 
     /// Reads a float.
     @inlinable @inline(__always)
@@ -31,9 +31,9 @@ extension Double: GeneratedCodable {
 }
 
 extension Float: GeneratedCodable {
-    /// Writes a float of 32 bits, equal ones as equal bits.
+    /// Writes a float of 32 bits, equal ones as equal bits, unless a codec has the writer keep them.
     @inlinable @inline(__always)
-    public func encode(into writer: inout MessagePackWriter) { writer.write(canonical) }
+    public func encode(into writer: inout MessagePackWriter) { writer.write(writer.keepsFloats ? self : canonical) }
 
     /// Reads a float.
     @inlinable @inline(__always)
@@ -174,6 +174,7 @@ extension MessagePackWriter {
     ) {
         guard elements.count > 1 else { return elements.forEach { write($0, &self) } }
         var unsorted = MessagePackWriter()
+        unsorted.keepsFloats = keepsFloats
         var ranges: [Range<Int>] = []
         ranges.reserveCapacity(elements.count)
         for element in elements {

@@ -66,7 +66,8 @@ public struct Store<P: Program>: Service {
         loop.drain(within: limit)
     }
 
-    /// The seed in the one encoding that two equal seeds share, whatever order of keys they came in.
+    /// The seed in the one encoding that two equal seeds share, whatever order of keys they came in. −0.0 becomes 0.0: a program begins with
+    /// what is encoded, live and in a replay.
     private static func canonicalSeed(_ bytes: [UInt8]?) throws(StoreError) -> [UInt8]? {
         guard let bytes else { return nil }
         let canonical: [UInt8]

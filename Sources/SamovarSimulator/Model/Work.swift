@@ -125,10 +125,10 @@ struct Execution {
     }
 }
 
-/// Canonical, as the store writes it.
+/// As the store writes it.
 func packed(_ value: some Encodable) -> [UInt8] {
     do {
-        return try MessagePackEncoder(canonical: true).encode(value)
+        return try MessagePackEncoder(keepingFloats: .default).encode(value)
     } catch {
         preconditionFailure("\(value) cannot be encoded: \(error)")
     }

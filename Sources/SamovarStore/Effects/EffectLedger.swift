@@ -250,9 +250,11 @@ struct EffectLedger: Equatable, Sendable {
 
     /// The same as a former build has it in a snapshot, which knew neither attempts that stream beyond a restart nor when an effect was ordered,
     /// nor with which attempt it died.
-    var asFormerly: EffectLedger {
+    ///
+    /// - Parameter encoded: an effect as such a build encoded it.
+    func asFormerly(_ encoded: ([UInt8]) -> [UInt8]) -> EffectLedger {
         func former(_ effect: OpenEffect) -> OpenEffect {
-            var effect = effect
+            var effect = effect.with(payload: encoded(effect.payload))
             var history = effect.history
             if history.requeued != nil || dead[effect.id] != nil { history.failed = nil }
             (history.adoptedStream, history.ordered, history.requeued) = (nil, nil, nil)
@@ -260,7 +262,7 @@ struct EffectLedger: Equatable, Sendable {
             return effect
         }
         var ledger = self
-        for effect in open.values where !effect.isUsual { ledger.open[effect.id] = former(effect) }
+        for effect in open.values { ledger.open[effect.id] = former(effect) }
         for (id, dead) in dead { ledger.dead[id]?.effect = former(dead.effect) }
         return ledger
     }

@@ -35,6 +35,22 @@ struct CommandHash {
 
     mutating func control(_ control: Control) { control.canonicalBytes.withUnsafeBytes { add(.control, $0) } }
 
+    /// That of orders which are there in full; 0 if there are none.
+    static func of(_ orders: [Divergence.Order]) -> UInt64 {
+        guard !orders.isEmpty else { return 0 }
+        var hash = CommandHash()
+        for order in orders {
+            switch order {
+            case .run(let effect): effect.payload.withUnsafeBytes { hash.run($0, effect.options) }
+            case .then(let message): message.withUnsafeBytes { hash.follow($0) }
+            case .cancel(let label): hash.cancel(label)
+            case .emit(let output): output.withUnsafeBytes { hash.emit($0) }
+            case .control(let control): hash.control(control)
+            }
+        }
+        return hash.value
+    }
+
     private mutating func add(_ part: Part, _ text: String) {
         var text = text
         text.withUTF8 { add(part, UnsafeRawBufferPointer($0)) }

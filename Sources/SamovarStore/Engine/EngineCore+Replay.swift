@@ -39,19 +39,6 @@ struct ReplayState {
         if case .some = opening { opening = nil }
     }
 
-    /// A follow-up must be the next one that was announced, unless the turn that ordered it is excused.
-    @inlinable
-    mutating func expect(_ record: Record, message bytes: [UInt8]) throws(ReplayError) {
-        guard case .followUp(let cause) = record.origin else { return try expectNothingAnnounced(before: record) }
-        guard !excused.contains(cause) else { return }
-        guard let expected = announced.popFirst(), expected.of == cause, expected.bytes == bytes else {
-            throw ReplayError(
-                turn: record.turn,
-                "this follow-up is not what turn \(cause) orders now: `update` has changed or is not deterministic",
-                openingDivergence(at: cause))
-        }
-    }
-
     /// Whether this other command or state is one that was accepted; then its turn is excused.
     ///
     /// - Throws: the divergence, if the replay was to show that turn.
@@ -107,6 +94,36 @@ extension EngineCore {
     mutating func resubscribe(now: Timestamp, log: inout TurnLog) {
         askBelatedly(&log)
         if let events = turns?.subscriptions { want(events, turn: head, now: now, log: &log) }
+    }
+
+    /// A follow-up must be the next one that was announced, unless the turn that ordered it is excused.
+    @inlinable
+    mutating func expect(_ record: Record, message bytes: [UInt8]) throws(ReplayError) {
+        guard case .followUp(let cause) = record.origin else { return try replaying.expectNothingAnnounced(before: record) }
+        guard !replaying.excused.contains(cause) else { return }
+        guard let expected = replaying.announced.popFirst(), expected.of == cause,
+            expected.bytes == bytes || asFormerly(expected.bytes, .message) == bytes
+        else {
+            throw ReplayError(
+                turn: record.turn,
+                "this follow-up is not what turn \(cause) orders now: `update` has changed or is not deterministic",
+                replaying.openingDivergence(at: cause))
+        }
+    }
+
+    /// A value as builds encoded it that did not keep the bits of floats.
+    @usableFromInline
+    func asFormerly(_ bytes: [UInt8], _ kind: RecordedValue) -> [UInt8] {
+        do {
+            return switch kind {
+            case .message: try formerEncoder.encode(codecs.recorded.decode(bytes))
+            case .effect: try formerEncoder.encode(codecs.effect.decode(bytes))
+            case .output: try formerEncoder.encode(codecs.output.decode(bytes))
+            }
+        } catch {
+            // What this build cannot read is compared as it is.
+            return bytes
+        }
     }
 
     func requireEndOfGroup() throws(ReplayError) {
@@ -219,7 +236,7 @@ extension EngineCore {
             return try replayOlder(record, message: bytes, hash: hash, role: role, checkpoint, log: &log)
         }
         replaying.counts.compared += 1
-        try replaying.expect(record, message: bytes)
+        try expect(record, message: bytes)
         let message = try self.message(bytes)
         let (turn, command) = try step(message, of: record)
         if hash == 0, command.isEmpty, !log.writesRecords, replaying.terms.shown != record.turn {
@@ -245,7 +262,7 @@ extension EngineCore {
         replaying.counts.newestState = record.turn - 1
         let digest: UInt64
         do {
-            digest = KeyedHash.of(try states.encode(state))
+            digest = KeyedHash.of(try comparableStates.encode(state))
         } catch {
             throw ReplayError(turn: record.turn, "the state cannot be encoded: \(error)")
         }
@@ -264,7 +281,7 @@ extension EngineCore {
     ) throws(ReplayError) {
         let command = divergence(command, of: turn, message: message, recorded: recorded, log)
         if try replaying.excuses(command) { return log.forgetFollowUps() }
-        // So it is with each turn that a build before `CommandHash` wrote.
+        // So it is with each turn that a build before `CommandHash` wrote, and with floats whose bits a build did not keep.
         if command.hash == recorded { return }
         throw ReplayError(
             turn: record.turn, "`update` returns another command than it did: it has changed or is not deterministic", command)
@@ -274,27 +291,33 @@ extension EngineCore {
     private func divergence(
         _ command: Command<P>, of turn: Turn, message: [UInt8], recorded: UInt64?, _ log: borrowing TurnLog
     ) -> Divergence {
-        let orders = command.enumerated().map { ordinal, order -> Divergence.Order in
+        let present = orders(of: command, turn, root: log.root, by: encoder)
+        let former = orders(of: command, turn, root: log.root, by: formerEncoder)
+        // 0 is the hash of no orders, and of orders that such a build did not have.
+        let formerHashes = [Divergence.formerHash(of: present), CommandHash.of(former), Divergence.formerHash(of: former)]
+            .filter { $0 != 0 }
+        // The hash is that of the build which wrote the record, if that has the same orders.
+        let hash = formerHashes.first { $0 == recorded } ?? log.hash
+        return Divergence(
+            turn: turn.number, origin: turn.origin, message: message, recorded: recorded, hash: hash, formerHashes: formerHashes,
+            orders: present)
+    }
+
+    private func orders(
+        of command: Command<P>, _ turn: Turn, root: Int, by encoder: MessagePackEncoder
+    ) -> [Divergence.Order] {
+        // What its own `encode(to:)` refuses is missing in the hash, too.
+        func bytes(_ value: some Encodable) -> [UInt8] { (try? encoder.encode(value)) ?? [] }
+        return command.enumerated().map { ordinal, order -> Divergence.Order in
             switch order {
             case .run(let effect, let options):
                 let id = EffectID(turn: turn.number, ordinal: ordinal)
-                return .run(
-                    OpenEffect(id: id, root: log.root, options: options, payload: bytes(effect, codecs.effect), now: turn.now))
-            case .then(let message): return .then(bytes(message, codecs.message))
+                return .run(OpenEffect(id: id, root: root, options: options, payload: bytes(effect), now: turn.now))
+            case .then(let message): return .then(bytes(message))
             case .cancel(let label): return .cancel(label)
-            case .emit(let output): return .emit(bytes(output, codecs.output))
+            case .emit(let output): return .emit(bytes(output))
             case .control(let control): return .control(control)
             }
         }
-        // The hash is that of the build which wrote the record, if that has the same orders.
-        let former = Divergence.formerHash(of: orders)
-        return Divergence(
-            turn: turn.number, origin: turn.origin, message: message, recorded: recorded,
-            hash: recorded == former ? former : log.hash, orders: orders)
-    }
-
-    private func bytes<Value>(_ value: Value, _ codec: ValueCodec<Value>) -> [UInt8] {
-        // What its own `encode(to:)` refuses is missing in the hash, too.
-        (try? codec.encode(value)) ?? []
     }
 }

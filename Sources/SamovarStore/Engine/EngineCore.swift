@@ -22,17 +22,22 @@ struct EngineCore<P: Program>: ~Copyable {
     @usableFromInline var replaying = ReplayState()
     let migrations = Migrations(P.self)
     let decoder: MessagePackDecoder
-    private let encoder: MessagePackEncoder
+    /// It keeps the bits of floats: a live turn has a value as it is in memory, and a replay has what was encoded.
+    let encoder: MessagePackEncoder
+    /// That of builds which did not keep them, and wrote −0.0 as 0.0 and every NaN as one NaN.
+    let formerEncoder = MessagePackEncoder(canonical: true)
     let states: ValueCodec<P.State>
+    /// For digests, so that they are the same whichever build has written the snapshot with which a state began.
+    let comparableStates: ValueCodec<P.State>
 
     init(secret: Secret, limits: GroupLimits, gates: [InputGate<P>], observers: [TurnObserver<P>]) {
-        let (encoder, decoder) = (MessagePackEncoder(canonical: true), MessagePackDecoder(lenient: true))
+        let (encoder, decoder) = (MessagePackEncoder(keepingFloats: .default), MessagePackDecoder(lenient: true))
         let recorded = MessagePackDecoder(lenient: true, refusingUnknownFields: false)
         codecs = ProgramCodecs(encoder, decoder, recorded: recorded)
         // A message is as large as a sender may make it.
-        states = ValueCodec(
-            MessagePackEncoder(canonical: true, limits: .state),
-            MessagePackDecoder(limits: .state, lenient: true, refusingUnknownFields: false))
+        let stateDecoder = MessagePackDecoder(limits: .state, lenient: true, refusingUnknownFields: false)
+        states = ValueCodec(MessagePackEncoder(keepingFloats: .state), stateDecoder)
+        comparableStates = ValueCodec(MessagePackEncoder(canonical: true, limits: .state), stateDecoder)
         self.encoder = encoder
         self.decoder = recorded
         self.secret = secret

@@ -38,7 +38,7 @@ public protocol ProgramEngine: AnyObject {
 
     /// Whether inputs are messages, so that the journal has the input of which `accept` made a message.
     var inputsAreMessages: Bool { get }
-    /// Goes on behind a turn of any number: it is the ``head`` then.
+    /// Goes on behind a turn of any number, once the program has started: it is the ``head`` then.
     func skip(to turn: Int)
     /// Applies what never was so, with its follow-ups, and holds nothing against the journal.
     ///
@@ -56,6 +56,11 @@ public protocol ProgramEngine: AnyObject {
     func view() throws -> [UInt8]
     /// The current state, in MessagePack.
     func state() throws -> [UInt8]
+    /// The same with −0.0 as 0.0 and every NaN as one NaN, of which digests are taken and states compared: so a state is what it is whether it
+    /// began with a snapshot of a build that wrote floats in this way, or with a replay.
+    func comparableState() throws -> [UInt8]
+    /// A value in MessagePack as such a build wrote it.
+    func asFormerly(_ bytes: [UInt8], _ kind: RecordedValue) -> [UInt8]
     /// Sets state and head from a snapshot that a version of the program wrote.
     ///
     /// - Throws: `MigrationError` for a version that this one cannot read; what reading throws.
@@ -76,6 +81,11 @@ public protocol ProgramEngine: AnyObject {
 extension ProgramEngine {
     public var invariants: [String] { [] }
     public func keeps(invariant index: Int) -> Bool { true }
+}
+
+/// What a journal or a snapshot has of a program's types, beside the state.
+public enum RecordedValue: Sendable {
+    case message, effect, output
 }
 
 /// A seed that the program cannot read or refuses, or a start whose number is used.

@@ -26,6 +26,6 @@ public struct ReplayTerms: Equatable, Sendable {
     /// Whether this command was accepted, by this build or by one that had another hash for it.
     public func accepts(_ command: Divergence) -> Bool {
         guard let hashes = accepted[command.turn] else { return false }
-        return hashes.contains(command.hash) || hashes.contains(Divergence.formerHash(of: command.orders))
+        return hashes.contains(command.hash) || command.formerHashes.contains { hashes.contains($0) }
     }
 }

@@ -130,6 +130,10 @@ public final class TypedEngine<P: Program>: ProgramEngine {
 
     public func state() throws -> [UInt8] { try core.value.states.encode(started()) }
 
+    public func comparableState() throws -> [UInt8] { try core.value.comparableStates.encode(started()) }
+
+    public func asFormerly(_ bytes: [UInt8], _ kind: RecordedValue) -> [UInt8] { core.value.asFormerly(bytes, kind) }
+
     public var oldestReadableVersion: Int { core.value.migrations.oldest }
 
     public func migrated(effect: [UInt8], from version: Int) throws(MigrationError) -> [UInt8] {

@@ -98,7 +98,7 @@ extension PastReader {
         try walk(through: end) { record in
             guard mayDiffer(after: record) else { return true }
             let part = try part()
-            // Encoded states are canonical: equal bytes are equal values, and others are not.
+            // States are encoded in one order: equal bytes are equal values, and others are not, or have other floats, such as −0.0 and 0.0.
             if part != former { try body(PastChange(record: record, before: former, after: part)) }
             former = part
             return true

@@ -270,7 +270,12 @@ public final class WhatIfMachine {
         let end: SupposedEnd
         do {
             end = try other.engine.suppose(turn, log: &log) { message, cause in
-                if let place = left.firstIndex(where: { $0.cause == cause && $0.content.message == message }) {
+                func recorded(_ message: [UInt8]) -> Int? {
+                    left.firstIndex { $0.cause == cause && $0.content.message == message }
+                }
+                // The engine of the history that was: the other one is in use.
+                let formerly = original?.engine.asFormerly
+                if let place = recorded(message) ?? formerly.flatMap({ recorded($0(message, .message)) }) {
                     return left.remove(at: place).turn
                 }
                 return gain(.followUp(of: cause), message)

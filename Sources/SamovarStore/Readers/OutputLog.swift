@@ -32,6 +32,13 @@ struct OutputLog: Equatable, Sendable {
         return outputs.page(after: id, bytes: limit, at: \.id) { $0.bytes.count }
     }
 
+    /// The same with each output in another encoding.
+    func with(_ encoded: ([UInt8]) -> [UInt8]) -> OutputLog {
+        var log = self
+        log.restore(outputs.map { EmittedOutput(id: $0.id, bytes: encoded($0.bytes)) }, forgotten: forgotten)
+        return log
+    }
+
     mutating func restore(_ outputs: [EmittedOutput], forgotten: EffectID?) {
         self.outputs = Deque(outputs)
         self.forgotten = forgotten

@@ -179,14 +179,23 @@ extension StoreState {
         compare("time", time == other.time)
         compare("starts", starts == other.starts)
         compare("seed", seed == other.seed)
-        compare("state", try engine.state() == other.engine.state())
-        compare("effects", mine == others || mine.asFormerly == others.asFormerly)
+        compare("state", try engine.comparableState() == other.engine.comparableState())
+        compare("effects", mine == others || comparable(mine) == comparable(others))
         compare("subscriptions", !comparesSubscriptions || subscriptions == other.subscriptions)
-        compare("outputs", outputs == other.outputs)
+        compare("outputs", outputs == other.outputs || comparable(outputs) == comparable(other.outputs))
         compare("sessions", sessions.places == other.sessions.places && sessions.owners == other.sessions.owners)
         compare("expired sessions", sessions.expired == other.sessions.expired)
         compare("closed sessions", sessions.closed == other.sessions.closed)
         compare("workers", joined == other.joined && workerKeys == other.workerKeys)
         return parts
+    }
+
+    /// As a former build has them in a snapshot.
+    private func comparable(_ ledger: EffectLedger) -> EffectLedger {
+        ledger.asFormerly { engine.asFormerly($0, .effect) }
+    }
+
+    private func comparable(_ outputs: OutputLog) -> OutputLog {
+        outputs.with { engine.asFormerly($0, .output) }
     }
 }

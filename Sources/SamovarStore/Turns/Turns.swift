@@ -270,7 +270,7 @@ struct Turns: ~Copyable {
     }
 
     mutating func writeDigest(now: Timestamp, _ out: inout Outlet) throws {
-        let state = try ask(.state, &out) { try $0.engine.state() }
+        let state = try ask(.state, &out) { try $0.engine.comparableState() }
         write(.stateDigest(KeyedHash.of(state)), now: now)
     }
 

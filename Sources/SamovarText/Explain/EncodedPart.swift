@@ -1,8 +1,8 @@
 import Foundation
 package import MessagePack
 
-/// A value in MessagePack, as a part of the bytes of another one, which it shares. Equal are those with equal bytes: what is encoded canonically has one
-/// form for each value.
+/// A value in MessagePack, as a part of the bytes of another one, which it shares. Equal are those with equal bytes: what a store encodes has one form
+/// for each value, but for floats, of which −0.0 and 0.0 are two.
 package struct EncodedPart: Hashable, Sendable {
     package let bytes: ArraySlice<UInt8>
 

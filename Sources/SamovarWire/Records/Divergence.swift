@@ -32,13 +32,16 @@ public struct Divergence: Equatable, Sendable {
     public let recorded: UInt64?
     /// The hash of what is ordered now; as a former build wrote it, if the record has that.
     public let hash: UInt64
+    /// What former builds may have written as the hash of the same orders.
+    package let formerHashes: [UInt64]
     /// What is ordered now.
     public let orders: [Order]
 
     package init(
-        _ subject: Subject = .command, turn: Int, origin: Origin, message: [UInt8], recorded: UInt64?, hash: UInt64, orders: [Order]
+        _ subject: Subject = .command, turn: Int, origin: Origin, message: [UInt8], recorded: UInt64?, hash: UInt64,
+        formerHashes: [UInt64] = [], orders: [Order]
     ) {
         (self.subject, self.turn, self.origin, self.message) = (subject, turn, origin, message)
-        (self.recorded, self.hash, self.orders) = (recorded, hash, orders)
+        (self.recorded, self.hash, self.formerHashes, self.orders) = (recorded, hash, formerHashes, orders)
     }
 }

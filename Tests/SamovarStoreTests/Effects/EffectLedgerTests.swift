@@ -185,11 +185,11 @@ import Testing
         ledger.streamed(effect.id, lease: Lease(start: 1, counter: 1), index: 1, checkpoint: nil, start: 2)
         var former = ledger
         former.streamed(effect.id, lease: Lease(start: 1, counter: 1), index: 1, checkpoint: nil, start: 1)
-        #expect(former != ledger && former.asFormerly == ledger.asFormerly)
+        #expect(former != ledger && former.formerly == ledger.formerly)
         former.streamed(effect.id, lease: Lease(start: 1, counter: 1), index: 2, checkpoint: nil, start: 1)
-        #expect(former.asFormerly != ledger.asFormerly)
+        #expect(former.formerly != ledger.formerly)
         ledger.bury(effect.id, Failure(reason: .threw, text: "", attempts: 1))
-        let dead = ledger.asFormerly.dead[effect.id]?.effect
+        let dead = ledger.formerly.dead[effect.id]?.effect
         #expect(dead?.history.adoptedStream == nil && dead?.place == StreamPlace(index: 1))
     }
 
@@ -202,9 +202,9 @@ import Testing
             return ledger
         }
         var ledgers = [dead(with: lease), dead(with: nil)]
-        #expect(ledgers[0] != ledgers[1] && ledgers[0].asFormerly == ledgers[1].asFormerly)
+        #expect(ledgers[0] != ledgers[1] && ledgers[0].formerly == ledgers[1].formerly)
         for place in ledgers.indices { ledgers[place].requeue(id, by: EffectID(turn: 9, ordinal: 0), now: at(9)) }
-        #expect(ledgers[0] != ledgers[1] && ledgers[0].asFormerly == ledgers[1].asFormerly)
+        #expect(ledgers[0] != ledgers[1] && ledgers[0].formerly == ledgers[1].formerly)
     }
 
     @Test func `Which attempt of an effect that never died has failed last is compared with a snapshot of any build`() {
@@ -215,7 +215,12 @@ import Testing
                 EffectID(turn: 1, ordinal: 0), .threw, lease: Lease(start: 1, counter: counter), notBefore: at(1))
             return ledger
         }
-        #expect(ledger(failed: 1).asFormerly == ledger(failed: 1).asFormerly)
-        #expect(ledger(failed: 1).asFormerly != ledger(failed: 2).asFormerly)
+        #expect(ledger(failed: 1).formerly == ledger(failed: 1).formerly)
+        #expect(ledger(failed: 1).formerly != ledger(failed: 2).formerly)
     }
+}
+
+extension EffectLedger {
+    /// As a former build has it in a snapshot, whose effects are encoded as they are now.
+    fileprivate var formerly: EffectLedger { asFormerly { $0 } }
 }

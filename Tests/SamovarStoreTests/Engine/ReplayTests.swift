@@ -135,6 +135,17 @@ import Testing
         #expect(error?.turn == 3 && error?.divergence != nil)
     }
 
+    @Test func `A control where nothing was ordered is found`() throws {
+        let (engine, log) = try TypedEngineTests.started()
+        _ = try engine.take(packed(Shop.Input.wish([])), now: at(2), origin: TypedEngineTests.origin, log: log)
+        var records = try TypedEngineTests.records(log)
+        guard case .applied(_, 0, let closes) = records[1].event else { return #expect(Bool(false), "turn 2 orders nothing") }
+        let pause = packed(Shop.Message.wish([Shop.Wish(verb: "pause", label: "a")]))
+        records[1].event = .applied(message: pause, hash: 0, closes: closes)
+        let error = Self.failure(records)
+        #expect(error?.turn == 2 && error?.divergence?.recorded == 0)
+    }
+
     @Test(arguments: [false, true])
     func `No command where there was one is found, whether the replay writes records or not`(_ writes: Bool) throws {
         var records = try TypedEngineTests.records(Self.history().log)

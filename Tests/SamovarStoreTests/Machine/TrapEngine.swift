@@ -109,6 +109,13 @@ final class TrapEngine: ProgramEngine {
         return try base.state()
     }
 
+    func comparableState() throws -> [UInt8] {
+        try meet(.state)
+        return try base.comparableState()
+    }
+
+    func asFormerly(_ bytes: [UInt8], _ kind: RecordedValue) -> [UInt8] { base.asFormerly(bytes, kind) }
+
     func restore(state: [UInt8], head: Int, writtenBy version: Int) throws {
         try meet(.restore)
         try base.restore(state: state, head: head, writtenBy: version)
