@@ -108,8 +108,8 @@ struct AssignmentTable {
 
     /// Gives a waiting effect, whose row has this number, to a worker.
     mutating func give(
-        _ effect: OpenEffect, at number: Int, to workerState: Dispatcher.WorkerState, lease: Lease, token: UInt64, meter: Int = 0,
-        attempt: Int = 0, floor: Int = 0, since: Timestamp
+        _ effect: OpenEffect, at number: Int, to workerState: Dispatcher.WorkerState, lease: Lease, token: UInt64, meter: Int,
+        attempt: Int, floor: Int = 0, since: Timestamp
     ) {
         let before = workerState.newest
         if effect.id.isOfSource { workerState.sources += 1 }

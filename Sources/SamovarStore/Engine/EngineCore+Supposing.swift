@@ -29,9 +29,7 @@ public struct SupposedEnd {
 
 /// Turns that never were so: what would have followed if something had been otherwise.
 extension EngineCore {
-    mutating func skip(to turn: Int) {
-        if turns == nil { started = turn } else { turns?.skip(to: turn) }
-    }
+    mutating func skip(to turn: Int) { turns?.skip(to: turn) }
 
     mutating func suppose(
         _ given: SupposedTurn, log: inout TurnLog, number: (_ message: [UInt8], _ cause: Int) -> Int

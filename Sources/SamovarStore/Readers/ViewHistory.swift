@@ -32,7 +32,6 @@ struct ViewHistory {
 
     /// Ends the feed when nobody has asked for this long.
     mutating func ticked(now: Timestamp, linger: Duration) {
-        guard isOpen else { return }
         readers = readers.filter { now - $0.value < linger }
         if readers.isEmpty, now - lastAsked >= linger { self = ViewHistory() }
     }

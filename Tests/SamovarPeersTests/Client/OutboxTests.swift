@@ -75,6 +75,7 @@ import Testing
         #expect(try Self.sum(outbox.entries) == outbox)
         #expect(try Self.sum(entries + [.welcomed(home, head: 301, start: 3)]).start == 4)
         #expect(try Self.sum(entries + [.welcomed(abroad, head: 2, start: 1)]).start == 1)
+        #expect(try Self.sum(entries + [.welcomed(abroad, head: 2)]).start == 0, "a store there may name none")
         let alone = OutboxEntry.welcomed(home, head: 300, start: 4).bytes
         #expect(alone == OutboxEntry.welcomed(home, head: 300).bytes, "an earlier build would take it for a proof")
     }

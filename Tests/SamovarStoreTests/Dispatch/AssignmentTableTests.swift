@@ -18,7 +18,8 @@ import Testing
         let effect = OpenEffect(id: EffectID(turn: turn, ordinal: 0), root: turn, payload: [], now: now)
         let inserted = places.insert(effect.id, since: now)
         let number = try #require(inserted)
-        places.give(effect, at: number, to: workerState, lease: Lease(start: 1, counter: turn), token: 0, since: at(0))
+        let lease = Lease(start: 1, counter: turn)
+        places.give(effect, at: number, to: workerState, lease: lease, token: 0, meter: 0, attempt: 0, since: at(0))
     }
 
     private func turns(of workerState: Dispatcher.WorkerState, _ places: AssignmentTable) -> [Int] {
@@ -87,7 +88,8 @@ import Testing
                     let effect = OpenEffect(id: EffectID(turn: turn, ordinal: 0), root: turn, payload: [], now: now)
                     #expect(places.isWaiting(effect.id, at: number) && places[number].since == at(Double(turn)))
                     places.give(
-                        effect, at: number, to: workers[one], lease: Lease(start: 1, counter: turn), token: 0, since: at(0))
+                        effect, at: number, to: workers[one], lease: Lease(start: 1, counter: turn), token: 0, meter: 0,
+                        attempt: 0, since: at(0))
                     given[one].append(turn)
                 case 3 where !given[one].isEmpty:
                     let turn = given[one].remove(at: Int.random(in: 0..<given[one].count, using: &random))

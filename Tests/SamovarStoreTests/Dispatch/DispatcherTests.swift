@@ -172,6 +172,19 @@ import Testing
         #expect(hall.assign() == 1 && hall.jobs(of: 1) == [suspect])
     }
 
+    @Test func `Jobs that end are no reason against keeping a worker free for a suspect of their queue`() {
+        var hall = DispatchHall()
+        hall.join(1, slots: 3, [.default, "mail"], limits: ["mail": 2])
+        let source = hall.order(RunOptions(queue: "mail"), isOfSource: true)
+        let usual = hall.order(RunOptions(queue: "mail"))
+        #expect(hall.assign() == 2)
+        let suspect = hall.order(RunOptions(queue: "mail"), deaths: 9)
+        _ = hall.order()
+        #expect(hall.assign() == 0, "it is to be empty once but for its source, though it has all that it takes of the queue")
+        hall.end(usual)
+        #expect(hall.assign() == 1 && Set(hall.jobs(of: 1)) == [source, suspect])
+    }
+
     @Test func `What a source has of another queue keeps no worker from being kept free`() {
         var hall = DispatchHall()
         hall.join(1, slots: 3, [.default, "mail"], limits: [.default: 1, "mail": 1])

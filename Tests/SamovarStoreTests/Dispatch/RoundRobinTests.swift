@@ -48,6 +48,17 @@ struct RoundRobinTests {
         #expect(turns(5, of: &members).compactMap(\.self).sorted() == [1, 2, 3, 4, 5])
     }
 
+    @Test func `Who comes back before half are gone has its old place, and afterwards the last one`() {
+        var members = rotation(1...5)
+        for member in 1...2 { members.remove(member) }
+        members.add(1)
+        #expect(turns(5, of: &members) == [1, 3, 4, 5, 1])
+        members = rotation(1...5)
+        for member in 1...3 { members.remove(member) }
+        members.add(1)
+        #expect(turns(4, of: &members) == [4, 5, 1, 4])
+    }
+
     @Test(.timeLimit(.minutes(1))) func `A hundred thousand may leave at once`() {
         var members = rotation(1...100_000)
         for member in 1...100_000 { members.remove(member) }

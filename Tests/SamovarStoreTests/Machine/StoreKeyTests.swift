@@ -299,6 +299,30 @@ import Testing
         #expect(rig.exchange(request, from: admin).isEmpty && rig.keysRead == 3, "also while the disk is full")
     }
 
+    @Test func `So many operators wait for the keys to be read, and the next one is told to come later`() throws {
+        var settings = StoreSettings()
+        settings.waiters = 1
+        let rig = try Rig(settings)
+        func ask(_ id: Int) -> [Frame] { rig.exchange(.request(AdminRequest(id: id, verb: "reloadKeys")), from: admin) }
+        #expect(ask(7).isEmpty)
+        #expect(ask(8).errorTexts == ["too many requests wait"] && rig.keysRead == 1)
+        try rig.read()
+        #expect(rig.take(admin) == [.reply(AdminReply(id: 7, value: ["keys": 0]))])
+        #expect(ask(9).isEmpty && rig.keysRead == 2, "nobody waits any more")
+    }
+
+    @Test func `Keys that are read when the store has stopped are not taken, and nothing leaves`() throws {
+        let rig = try Rig.with(key(1, "a", .operator))
+        let request = Frame.request(AdminRequest(id: 7, verb: "reloadKeys"))
+        #expect(rig.exchange(request, from: admin).isEmpty && rig.keysRead == 1)
+        rig.machine.drain(within: .seconds(5), now: rig.now)
+        rig.round()
+        #expect(rig.stop == .drained)
+        _ = rig.takeNotes()
+        try rig.read(key(1, "a", .operator), key(2, "b", .client))
+        #expect(rig.take(admin).isEmpty && rig.takeNotes().isEmpty && rig.machine.access.keys.keys.count == 1)
+    }
+
     // MARK: Budgets
 
     @Test func `A key keeps so many sessions`() throws {

@@ -1,4 +1,5 @@
 import MachineSupport
+import SamovarCore
 import Testing
 
 @testable import SamovarStore
@@ -82,5 +83,28 @@ import Testing
         #expect(size > 50 && snapshots.due(at: head, settings) == .no)
         snapshots.journalGrew(by: 1)
         #expect(snapshots.due(at: head, settings) != .no)
+    }
+
+    @Test func `A state that turned out to be large is left to the host from then on, though its snapshot was not kept`() throws {
+        var snapshots = SnapshotSchedule()
+        var bench = try PartBench()
+        snapshots.restored(at: 0, time: at(0), bytes: 20)
+        snapshots.save(&bench.turns, &bench.out)
+        snapshots.ended(bytes: nil)
+        let size = snapshots.size
+        snapshots.journalGrew(by: 2 * size + 101)
+        let head = bench.turns.head
+        #expect(size > 20 && snapshots.due(at: head, settings) == .fromJournal)
+    }
+
+    @Test func `The newest snapshot is the one that was restored, until another is kept`() {
+        var snapshots = SnapshotSchedule()
+        #expect(snapshots.newest?.turn == nil)
+        snapshots.restored(at: 5, time: at(3), bytes: 20)
+        #expect(snapshots.newest?.turn == 5 && snapshots.newest?.time == at(3))
+        snapshots.asked(at: 9, time: at(4))
+        #expect(snapshots.newest?.turn == 5)
+        snapshots.ended(bytes: 20)
+        #expect(snapshots.newest?.turn == 9 && snapshots.newest?.time == at(4))
     }
 }

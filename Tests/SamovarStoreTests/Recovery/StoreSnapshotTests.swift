@@ -91,6 +91,16 @@ import Testing
         #expect(try rig.durable.snapshot() == rig.snapshots.last?.bytes)
     }
 
+    @Test func `Of a state that cannot be encoded no snapshot is taken, the operator is told, and the next may be due`() throws {
+        let rig = try Rig(engine: TrapEngine { $0 == .state })
+        rig.round()
+        _ = rig.takeNotes()
+        rig.machine.saveSnapshot()
+        rig.round()
+        #expect(rig.takeNotes().count { $0.hasPrefix("no snapshot is taken, the state cannot be encoded: ") } == 1)
+        #expect(rig.snapshots.isEmpty && !rig.machine.snapshots.isUnderWay)
+    }
+
     /// A snapshot of a state that waits for missing workers brings that knowledge back.
     @Test func `Missing workers are in the snapshot`() throws {
         let rig = try Rig()
