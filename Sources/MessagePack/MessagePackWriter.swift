@@ -13,8 +13,8 @@
 /// 2³² − 1 have no MessagePack form; writing one is an error of the caller and traps.
 public struct MessagePackWriter: Sendable {
     @usableFromInline var storage: [UInt8]
-    /// Whether generated code writes floats with their own bits; else it writes equal ones as equal bits.
-    @usableFromInline var keepsFloats: Bool
+    /// How generated code writes floats.
+    @usableFromInline var floats: FloatForm
 
     /// What has been written so far.
     @inlinable
@@ -37,7 +37,7 @@ public struct MessagePackWriter: Sendable {
     @inlinable
     public init(reserving capacity: Int = 0) {
         storage = []
-        keepsFloats = false
+        floats = .canonical
         if capacity > 0 { storage.reserveCapacity(capacity) }
     }
 
@@ -49,11 +49,11 @@ public struct MessagePackWriter: Sendable {
 
     /// Has a value write itself, with floats as its encoder has them.
     @inline(__always)
-    mutating func keepingFloats(_ keeps: Bool, _ write: (inout MessagePackWriter) -> Void) {
-        let before = keepsFloats
-        keepsFloats = keeps
+    mutating func writing(floats form: FloatForm, _ write: (inout MessagePackWriter) -> Void) {
+        let before = floats
+        floats = form
         write(&self)
-        keepsFloats = before
+        floats = before
     }
 
     // MARK: Scalars

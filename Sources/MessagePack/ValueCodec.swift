@@ -122,7 +122,7 @@ class ValueCoder<Value: Codable>: @unchecked Sendable {
 private final class GeneratedCoder<Value: GeneratedCodable>: ValueCoder<Value>, @unchecked Sendable {
     override func write(_ value: Value, to writer: inout MessagePackWriter) throws {
         let start = writer.count
-        writer.keepingFloats(encoder.keepsFloats) { value.encode(into: &$0) }
+        writer.writing(floats: encoder.floats) { value.encode(into: &$0) }
         if takesBack(from: start, &writer) { try super.write(value, to: &writer) }
     }
 
@@ -144,7 +144,7 @@ private final class GeneratedCoder<Value: GeneratedCodable>: ValueCoder<Value>, 
 private final class PackableCoder<Value: MessagePackable & Codable>: ValueCoder<Value>, @unchecked Sendable {
     override func write(_ value: Value, to writer: inout MessagePackWriter) throws {
         let start = writer.count
-        writer.keepingFloats(encoder.keepsFloats) { value.write(to: &$0) }
+        writer.writing(floats: encoder.floats) { value.write(to: &$0) }
         if takesBack(from: start, &writer) { try super.write(value, to: &writer) }
     }
 

@@ -54,7 +54,7 @@ extension FuzzSubject {
                 try require(!describe(decodingFailure: error, of: Sample.self).isEmpty, "an error without words")
                 return false
             }
-            let encoder = MessagePackEncoder(keepingFloats: .default)
+            let encoder = MessagePackEncoder(recording: .default)
             let first = try encoder.encode(value)
             let again = try MessagePackDecoder().decode(Sample.self, from: first)
             try require(try encoder.encode(again) == first, "\(value) is not read as it was written")

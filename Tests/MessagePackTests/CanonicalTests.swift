@@ -66,8 +66,8 @@ import Testing
 
     // MARK: Floats
 
-    private let keeping = MessagePackEncoder(keepingFloats: .default)
-    private static let floats = [-0.0, 0, 1.5, Double.nan, -Double.nan, Double(nan: 5, signaling: false)]
+    private let recording = MessagePackEncoder(recording: .default)
+    private static let strangeNaNs = [-Double.nan, Double(nan: 5, signaling: false)]
 
     /// Writes itself, by generated code.
     private struct Reading: Codable, MessagePackable {
@@ -99,17 +99,17 @@ import Testing
         }
     }
 
-    @Test func `A float that is kept has its own bits wherever it stands and by whichever code, and comes back with them`() throws {
+    @Test func `What is recorded has the sign of its zeros wherever they stand and by whichever code, and they come back with it`() throws {
         func expectKept<Value: Codable>(_ value: Value) throws {
             let bytes = try MessagePackEncoder().encode(value)
-            for encoder in [keeping, MessagePackEncoder()] {
+            for encoder in [recording, MessagePackEncoder()] {
                 let codec = ValueCodec<Value>(encoder, MessagePackDecoder())
                 #expect(try encoder.encode(value) == bytes)
                 #expect(try codec.encode(value) == bytes, "\(Value.self)")
                 #expect(try encoder.encode(codec.decode(bytes)) == bytes)
             }
         }
-        for float in Self.floats {
+        for float in [-0.0, 0, 1.5, .nan] {
             try expectKept(float)
             try expectKept(Float(float))
             try expectKept(Double?.some(float))
@@ -120,7 +120,19 @@ import Testing
             try expectKept(Set([float]))
             try expectKept(Reading(float))
             try expectKept(Gauge(float))
+        }
+        for float in [-0.0, 0, 1.5, .nan] + Self.strangeNaNs {
             #expect(try MessagePackEncoder().encode(float) == [0xcb] + bigEndian(float.bitPattern))
+        }
+    }
+
+    @Test func `In what is recorded every NaN is one`() throws {
+        for float in Self.strangeNaNs {
+            let bytes = try MessagePackEncoder().encode(Gauge(.nan))
+            #expect(try recording.encode(Gauge(float)) == bytes)
+            #expect(try ValueCodec<Gauge>(recording, MessagePackDecoder()).encode(Gauge(float)) == bytes)
+            let reading = try MessagePackEncoder().encode(Reading(.nan))
+            #expect(try ValueCodec<Reading>(recording, MessagePackDecoder()).encode(Reading(float)) == reading)
         }
     }
 
@@ -144,13 +156,13 @@ import Testing
         }
     }
 
-    @Test func `Floats that are kept are sorted by the bytes that they have`() throws {
+    @Test func `Zeros with a sign are sorted by the bytes that they have`() throws {
         let (set, keys): (Set<Double>, [Double: Int]) = ([-0.0, 1.5], [-0.0: 1, 1.5: 2])
         let (minusZero, zero, more) = ("cb8000000000000000", "cb0000000000000000", "cb3ff8000000000000")
-        for bytes in try [keeping.encode(set), ValueCodec<Set<Double>>(keeping, MessagePackDecoder()).encode(set)] {
+        for bytes in try [recording.encode(set), ValueCodec<Set<Double>>(recording, MessagePackDecoder()).encode(set)] {
             #expect(hex(bytes) == "92" + more + minusZero)
         }
-        #expect(try hex(keeping.encode(keys)) == "94" + more + "02" + minusZero + "01")
+        #expect(try hex(recording.encode(keys)) == "94" + more + "02" + minusZero + "01")
         for bytes in try [encoder.encode(set), ValueCodec<Set<Double>>(encoder, MessagePackDecoder()).encode(set)] {
             #expect(hex(bytes) == "92" + zero + more)
         }
@@ -158,9 +170,9 @@ import Testing
 
     @Test func `What one codec has a writer do with floats is no matter of what is written next`() throws {
         var writer = MessagePackWriter()
-        try ValueCodec<[Double]>(keeping, MessagePackDecoder()).encode([-0.0], into: &writer)
+        try ValueCodec<[Double]>(recording, MessagePackDecoder()).encode([-0.0], into: &writer)
         try ValueCodec<[Double]>(encoder, MessagePackDecoder()).encode([-0.0], into: &writer)
-        try ValueCodec<[Double]>(keeping, MessagePackDecoder()).encode([-0.0], into: &writer)
+        try ValueCodec<[Double]>(recording, MessagePackDecoder()).encode([-0.0], into: &writer)
         (-0.0).encode(into: &writer)
         let (minusZero, zero) = ("cb8000000000000000", "cb0000000000000000")
         #expect(hex(writer.bytes) == "91" + minusZero + "91" + zero + "91" + minusZero + zero)

@@ -19,7 +19,7 @@ struct EncodingNode: PooledNode, ~Copyable {
     }
 
     let isCanonical: Bool
-    let keepsFloats: Bool
+    let floats: FloatForm
     private(set) var above: Slot?
     private(set) var step = PathStep.same
     /// How many values contain this one.
@@ -42,7 +42,7 @@ struct EncodingNode: PooledNode, ~Copyable {
     /// A root, below which the value given to the encoder is encoded.
     init(_ encoder: MessagePackEncoder) {
         isCanonical = encoder.isCanonical
-        keepsFloats = encoder.keepsFloats
+        floats = encoder.floats
     }
 
     /// Starts over as the node of another value.
@@ -128,7 +128,7 @@ struct EncodingNode: PooledNode, ~Copyable {
         } else if let value = same(value, as: Int.self) {
             append(value)
         } else if let value = same(value, as: Double.self) {
-            body.write(keepsFloats ? value : value.canonical)
+            body.write(value.written(as: floats))
         } else if let value = same(value, as: Bool.self) {
             body.write(value)
         } else if let value = same(value, as: [UInt8].self) {
@@ -142,7 +142,7 @@ struct EncodingNode: PooledNode, ~Copyable {
         } else if let value = same(value, as: Int32.self) {
             append(value)
         } else if let value = same(value, as: Float.self) {
-            body.write(keepsFloats ? value : value.canonical)
+            body.write(value.written(as: floats))
         } else {
             return false
         }

@@ -177,7 +177,7 @@ final class EncodingSession: CodingSession {
 
     private func write<T, Packable: MessagePackable>(_ value: T, as type: Packable.Type, to node: EncodingNode.Slot) {
         var writer = node.pointee.takeBody()
-        writer.keepingFloats(encoder.keepsFloats) { known(value, as: type).write(to: &$0) }
+        writer.writing(floats: encoder.floats) { known(value, as: type).write(to: &$0) }
         swap(&node.pointee.body, &writer)
     }
 

@@ -22,8 +22,7 @@ public struct MessagePackEncoder: Sendable {
     public let limits: MessagePackLimits
     /// Whether, if it is canonical, the fields of a type are sorted as the pairs of dictionaries are.
     let sortsFields: Bool
-    /// Whether each float is written with its own bits.
-    let keepsFloats: Bool
+    let floats: FloatForm
 
     /// An encoder; it may be used again, from any thread.
     ///
@@ -34,16 +33,15 @@ public struct MessagePackEncoder: Sendable {
         isCanonical = canonical
         self.limits = limits
         sortsFields = true
-        keepsFloats = !canonical
+        floats = canonical ? .canonical : .exact
     }
 
-    /// An encoder of values that are to come back as they were: canonical, but for floats, which keep their bits. A program can tell −0.0 from
-    /// 0.0, and one NaN from another.
-    package init(keepingFloats limits: MessagePackLimits) {
+    /// An encoder of what a store records: canonical, but for −0.0, which a program can tell from 0.0.
+    package init(recording limits: MessagePackLimits) {
         isCanonical = true
         self.limits = limits
         sortsFields = true
-        keepsFloats = true
+        floats = .oneNaN
     }
 
     /// An encoder of values that are shown: canonical, but for the fields of types, which stay in the order of their declaration.
@@ -51,7 +49,7 @@ public struct MessagePackEncoder: Sendable {
         isCanonical = true
         self.limits = limits
         sortsFields = false
-        keepsFloats = false
+        floats = .canonical
     }
 
     /// Encodes one value.

@@ -21,9 +21,9 @@ extension String: GeneratedCodable {
 }
 
 extension Double: GeneratedCodable {
-    /// Writes a float of 64 bits, equal ones as equal bits, unless a codec has the writer keep them.
+    /// Writes a float of 64 bits, equal ones as equal bits, unless the encoder of a codec has another form for them.
     @inlinable @inline(__always)
-    public func encode(into writer: inout MessagePackWriter) { writer.write(writer.keepsFloats ? self : canonical) }
+    public func encode(into writer: inout MessagePackWriter) { writer.write(written(as: writer.floats)) }
 
     /// Reads a float.
     @inlinable @inline(__always)
@@ -31,9 +31,9 @@ extension Double: GeneratedCodable {
 }
 
 extension Float: GeneratedCodable {
-    /// Writes a float of 32 bits, equal ones as equal bits, unless a codec has the writer keep them.
+    /// Writes a float of 32 bits, equal ones as equal bits, unless the encoder of a codec has another form for them.
     @inlinable @inline(__always)
-    public func encode(into writer: inout MessagePackWriter) { writer.write(writer.keepsFloats ? self : canonical) }
+    public func encode(into writer: inout MessagePackWriter) { writer.write(written(as: writer.floats)) }
 
     /// Reads a float.
     @inlinable @inline(__always)
@@ -174,7 +174,7 @@ extension MessagePackWriter {
     ) {
         guard elements.count > 1 else { return elements.forEach { write($0, &self) } }
         var unsorted = MessagePackWriter()
-        unsorted.keepsFloats = keepsFloats
+        unsorted.floats = floats
         var ranges: [Range<Int>] = []
         ranges.reserveCapacity(elements.count)
         for element in elements {
@@ -187,10 +187,4 @@ extension MessagePackWriter {
             for range in ranges { append(raw: UnsafeRawBufferPointer(rebasing: bytes[range])) }
         }
     }
-}
-
-extension BinaryFloatingPoint {
-    /// Equal floats with equal bits, and one NaN.
-    @inlinable @inline(__always)
-    var canonical: Self { isNaN ? .nan : self == 0 ? 0 : self }
 }

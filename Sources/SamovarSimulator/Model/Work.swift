@@ -128,7 +128,7 @@ struct Execution {
 /// As the store writes it.
 func packed(_ value: some Encodable) -> [UInt8] {
     do {
-        return try MessagePackEncoder(keepingFloats: .default).encode(value)
+        return try MessagePackEncoder(recording: .default).encode(value)
     } catch {
         preconditionFailure("\(value) cannot be encoded: \(error)")
     }

@@ -111,7 +111,7 @@ extension EngineCore {
         }
     }
 
-    /// A value as builds encoded it that did not keep the bits of floats.
+    /// A value as builds encoded it that did not keep the sign of zeros.
     @usableFromInline
     func asFormerly(_ bytes: [UInt8], _ kind: RecordedValue) -> [UInt8] {
         do {
@@ -281,7 +281,7 @@ extension EngineCore {
     ) throws(ReplayError) {
         let command = divergence(command, of: turn, message: message, recorded: recorded, log)
         if try replaying.excuses(command) { return log.forgetFollowUps() }
-        // So it is with each turn that a build before `CommandHash` wrote, and with floats whose bits a build did not keep.
+        // So it is with each turn that a build before `CommandHash` wrote, and with zeros whose sign a build did not keep.
         if command.hash == recorded { return }
         throw ReplayError(
             turn: record.turn, "`update` returns another command than it did: it has changed or is not deterministic", command)

@@ -22,7 +22,7 @@ struct EngineCore<P: Program>: ~Copyable {
     @usableFromInline var replaying = ReplayState()
     let migrations = Migrations(P.self)
     let decoder: MessagePackDecoder
-    /// It keeps the bits of floats: a live turn has a value as it is in memory, and a replay has what was encoded.
+    /// It keeps the sign of zeros: a live turn has a value as it is in memory, and a replay has what was encoded.
     let encoder: MessagePackEncoder
     /// That of builds which did not keep them, and wrote −0.0 as 0.0 and every NaN as one NaN.
     let formerEncoder = MessagePackEncoder(canonical: true)
@@ -31,12 +31,12 @@ struct EngineCore<P: Program>: ~Copyable {
     let comparableStates: ValueCodec<P.State>
 
     init(secret: Secret, limits: GroupLimits, gates: [InputGate<P>], observers: [TurnObserver<P>]) {
-        let (encoder, decoder) = (MessagePackEncoder(keepingFloats: .default), MessagePackDecoder(lenient: true))
+        let (encoder, decoder) = (MessagePackEncoder(recording: .default), MessagePackDecoder(lenient: true))
         let recorded = MessagePackDecoder(lenient: true, refusingUnknownFields: false)
         codecs = ProgramCodecs(encoder, decoder, recorded: recorded)
         // A message is as large as a sender may make it.
         let stateDecoder = MessagePackDecoder(limits: .state, lenient: true, refusingUnknownFields: false)
-        states = ValueCodec(MessagePackEncoder(keepingFloats: .state), stateDecoder)
+        states = ValueCodec(MessagePackEncoder(recording: .state), stateDecoder)
         comparableStates = ValueCodec(MessagePackEncoder(canonical: true, limits: .state), stateDecoder)
         self.encoder = encoder
         self.decoder = recorded
@@ -269,10 +269,11 @@ struct EngineCore<P: Program>: ~Copyable {
         log.append(.want(logged, turn: turn, now: now))
     }
 
-    /// A value that cannot be encoded is found out when it is to be sent: empty bytes are no message.
+    /// As builds encoded it that did not keep the sign of zeros, for subscriptions of their snapshots go on where they are the same: what comes of
+    /// one is always read from these bytes. A value that cannot be encoded is found out when it is to be sent: empty bytes are no message.
     func encoded(_ value: some Encodable) -> [UInt8] {
         // What its own `encode(to:)` refuses is nothing that could be sent later.
-        (try? encoder.encode(value)) ?? []
+        (try? formerEncoder.encode(value)) ?? []
     }
 }
 

@@ -32,7 +32,7 @@ public struct CapsuleReplay<P: Program> {
     private let begin: P.State?
     /// Effects of which an item tells.
     private let told: Set<EffectID>
-    private let encoder = MessagePackEncoder(keepingFloats: .default)
+    private let encoder = MessagePackEncoder(recording: .default)
 
     /// - Throws: `CapsuleError` if it is a capsule of another program, or of another version of its types.
     public init(_ content: CapsuleContent, of program: P.Type = P.self) throws(CapsuleError) {

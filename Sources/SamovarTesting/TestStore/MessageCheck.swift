@@ -34,7 +34,7 @@ final class MessageCheck<P: Program>: Sendable {
 
     private let findings = Mutex(Findings())
     /// As a store writes messages.
-    private let encoder = MessagePackEncoder(keepingFloats: .default)
+    private let encoder = MessagePackEncoder(recording: .default)
     /// As a store reads its journal.
     private let recorded = MessagePackDecoder(lenient: true, refusingUnknownFields: false)
     /// As a store reads what a subscription sends.

@@ -15,7 +15,7 @@ extension Predicate {
     /// Whether it is true of a state, and of the view of that.
     package func holds<P: Program>(of state: P.State, in program: P.Type) throws -> Bool {
         // As a past has them.
-        let encoder = MessagePackEncoder(keepingFloats: .state)
+        let encoder = MessagePackEncoder(recording: .state)
         let bytes = usesState ? try encoder.encode(state) : []
         let view = usesView ? try encoder.encode(P.view(state)) : []
         return try holds { path in try path.find(in: path.root == .state ? bytes : view) }

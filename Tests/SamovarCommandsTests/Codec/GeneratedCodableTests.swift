@@ -7,8 +7,8 @@ import Testing
 @Suite struct GeneratedCodableTests {
     private static let encoder = MessagePackEncoder(canonical: true)
     private static let codec = ValueCodec<Orders.Input>(encoder, MessagePackDecoder(lenient: true))
-    private static let keeping = MessagePackEncoder(keepingFloats: .default)
-    private static let keepingCodec = ValueCodec<Orders.Input>(keeping, MessagePackDecoder(lenient: true))
+    private static let recording = MessagePackEncoder(recording: .default)
+    private static let recordingCodec = ValueCodec<Orders.Input>(recording, MessagePackDecoder(lenient: true))
 
     /// Fixed seeds, and one that is another in each run.
     static let seeds: [UInt64] = [1, 2, 3, .random(in: 1000 ... .max)]
@@ -26,7 +26,7 @@ import Testing
             #expect(reader.isAtEnd)
             #expect(try Self.codec.decode(bytes) == value)
             #expect(try Self.codec.encode(value) == bytes)
-            #expect(try Self.keepingCodec.encode(value) == Self.keeping.encode(value), "\(value)")
+            #expect(try Self.recordingCodec.encode(value) == Self.recording.encode(value), "\(value)")
         }
     }
 

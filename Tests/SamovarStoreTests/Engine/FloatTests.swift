@@ -98,11 +98,11 @@ private struct Run {
     func effects() throws -> [Gauge.Effect] { try log.opened.map { try unpacked(Gauge.Effect.self, $0.payload) } }
 }
 
-/// The bits of floats.
+/// The sign of zeros.
 extension ReplayTests {
-    private static let floats = [-0.0, 0, -Double.nan, Double(nan: 5, signaling: false)]
+    private static let floats = [-0.0, 0]
 
-    @Test func `A message with a float of any bits orders in a replay what it did, and so does a follow-up`() throws {
+    @Test func `A message with a zero of either sign orders in a replay what it did, and so does a follow-up`() throws {
         for float in Self.floats {
             let live = try Run(.read(float), .forward(float))
             #expect(try live.effects() == [.log(Gauge.bits(float)), .log(Gauge.bits(float))])
@@ -112,7 +112,7 @@ extension ReplayTests {
         }
     }
 
-    @Test func `A state with a float of any bits is what it was behind a snapshot`() throws {
+    @Test func `A state with a zero of either sign is what it was behind a snapshot`() throws {
         for float in Self.floats {
             let live = try Run(.set(float))
             let restored = try Run(restoring: live)
