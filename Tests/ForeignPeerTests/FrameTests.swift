@@ -43,13 +43,12 @@ import Testing
     @Test(arguments: [0, 65_537])
     func `A worker has 1 to 65,536 slots, or its HELLO is malformed`(_ slots: Int64) async throws {
         let store = try await ForeignStore()
-        let worker = try RawPeer(store.work)
         for slots in [slots, 65_536, 1] {
+            let worker = try RawPeer(store.work)
             let who: Value = [.binary(randomID()), .int(slots), ["default"], []]
             try await worker.hello(1, schema: store.program.schema, role: "worker", who)
+            if (1...65_536).contains(slots) { _ = try await worker.welcome() }
         }
-        _ = try await worker.welcome()
-        _ = try await worker.welcome()
         #expect(try await store.counter("droppedFrames") == 1)
     }
 

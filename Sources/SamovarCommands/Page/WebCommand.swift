@@ -1,5 +1,6 @@
 package import ArgumentParser
 import Foundation
+import Logging
 import SamovarCore
 import SamovarHost
 import SamovarText
@@ -42,6 +43,11 @@ package struct WebCommand<Types: ProgramTypes>: AsyncParsableCommand {
         let client = try StoreClient(at: store, schema: Types.schema, logger: logger)
         // A store that is known by its sockets alone has no folder for a token.
         let folder = settings.endpoint == nil ? try settings.dataFolder(for: Types.self) : settings.dataOfStore
+        if folder == nil, let data = settings.data {
+            logger.warning(
+                "the data folder \(data) may be another store's than the one at the endpoint: no past, and a token for this start alone, unless --data names it"
+            )
+        }
         let tokenFile = folder.map { "\($0)/web.token" }
         let request = PageRequest(
             client: client, admin: try settings.admin(for: Types.self), port: port, title: Types.schema?.name ?? "Samovar",

@@ -20,16 +20,19 @@ struct RawTerminal: ~Copyable {
     }
 
     init() throws(Failure) {
+        handled = crashes.filter(isDeadly)
         guard tcgetattr(STDIN_FILENO, &savedSettings) == 0 else {
             throw Failure(description: "the terminal does not tell its settings: \(String(cString: strerror(errno)))")
         }
         try enter()
-        for signal in crashes { install(signal, restoreAndDie) }
+        for signal in handled { install(signal, restoreAndDie) }
     }
+
+    private let handled: [Int32]
 
     deinit {
         leave()
-        for number in crashes { signal(number, SIG_DFL) }
+        for number in handled { signal(number, SIG_DFL) }
     }
 
     /// Keys one by one and unechoed; a screen of its own without wrapping, and pastes marked as such. Control-C and control-Z stay
@@ -61,13 +64,19 @@ struct RawTerminal: ~Copyable {
     ///
     /// - Returns: false if there is nothing to shift.
     static func holds(_ line: String) -> Bool {
-        guard isatty(STDERR_FILENO) == 1 else { return false }
+        guard isatty(STDERR_FILENO) == 1, isOfPicture(STDERR_FILENO) else { return false }
         return heldLines.withLock { lines in
             guard isEntered.load(ordering: .sequentiallyConsistent) else { return false }
             lines.append(line)
             if lines.count > 100 { lines.removeFirst() }
             return true
         }
+    }
+
+    /// Whether what is written there comes to the terminal with the picture.
+    private static func isOfPicture(_ descriptor: Int32) -> Bool {
+        var (picture, other) = (stat(), stat())
+        return fstat(STDOUT_FILENO, &picture) == 0 && fstat(descriptor, &other) == 0 && picture.st_rdev == other.st_rdev
     }
 
     /// Nil if it does not tell, or is a terminal without a size.
@@ -100,6 +109,19 @@ func install(_ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Voi
     #endif
     sigemptyset(&action.sa_mask)
     sigaction(number, &action, nil)
+}
+
+/// Whether a process dies of it: others may be ignored, or have a handler.
+private func isDeadly(_ number: Int32) -> Bool {
+    var action = sigaction()
+    guard sigaction(number, nil, &action) == 0 else { return false }
+    #if canImport(Darwin)
+    return action.__sigaction_u.__sa_handler == nil
+    #elseif canImport(Musl)
+    return action.__sa_handler.sa_handler == nil
+    #else
+    return action.__sigaction_handler.sa_handler == nil
+    #endif
 }
 
 /// Signals of which a process dies without asking.

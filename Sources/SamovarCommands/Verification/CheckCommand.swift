@@ -40,6 +40,10 @@ struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
         do {
             try show(try await check(configuration, wait: .zero), of: "\(journal)")
         } catch let error as StoreError where error.code == .busy {
+            guard settings.journal != nil || !settings.isDataOfAnother else {
+                throw CommandFailure(
+                    .usage, "another store has \(journal) than may be at the endpoint: name its data folder with --data")
+            }
             try show(try await checkCopy(&configuration), of: "\(journal)")
         }
     }

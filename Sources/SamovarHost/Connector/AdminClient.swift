@@ -50,6 +50,7 @@ public struct AdminClient: Sendable {
     private static let pause = 0.05
     /// How long the first answer is waited for before it is asked again.
     private static let firstWait = Duration.seconds(2)
+    private static let longestWait = Duration.seconds(8)
 
     /// On the thread of the caller, and only as long as that wants an answer.
     static func ask(
@@ -80,7 +81,7 @@ public struct AdminClient: Sendable {
             // An answer that takes long comes on the connection on which it was asked for, of whose end the monitor tells, or TCP where the
             // peer is gone without a word. So it is asked again there, and ever more seldom, for each answer may be large. Of several
             // places, this may be one that has lost the journal: the next one is asked, and longer.
-            if end == nil, socket.isEmpty { wait += wait }
+            if end == nil, socket.isEmpty { wait = min(wait + wait, longestWait) }
             isOpen = end == nil && socket.isEmpty && socket.places == 1
             attempts += 1
             switch end {

@@ -96,7 +96,7 @@ public struct WorkerHost<P: Program>: Service {
         try await HandlerTask.$isCurrent.withValue(true) {
             let prepared: Worker<P>.Prepared
             do {
-                prepared = try await worker.prepare()
+                prepared = try await cancelWhenGracefulShutdown { [worker] in try await worker.prepare() }
             } catch {
                 coordinator.ended(.failure(error))
                 throw error

@@ -216,7 +216,7 @@ final class LiveHub: Sendable {
         let isIn = contents.withLock { contents in
             guard contents.tabs.count < Self.tabs else { return false }
             // While nobody is there, nobody asks: what is known is of an earlier time.
-            if contents.tabs.isEmpty {
+            if contents.tabs.isEmpty, contents.isOperator != false {
                 contents.status = .nil
                 Self.tellStatus(&contents)
             }

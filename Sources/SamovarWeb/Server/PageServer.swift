@@ -114,9 +114,9 @@ private struct PageHandler: HTTPHandler {
         var response: HTTPResponse
         switch gate.answer(to: asked) {
         case .refuse(let status, let reason):
-            // What is left of the body would be read as the next request of this connection.
-            for try await _ in request.bodySequence {}
-            response = Self.text(reason, status: HTTPStatusCode(status, phrase: "Refused"))
+            // A shorter body is read before the answer is sent.
+            let hasRest = asked.isChunked || asked.length ?? 0 > RequestGate.bodyBytes
+            response = Self.text(reason, status: HTTPStatusCode(status, phrase: "Refused"), endsConnection: hasRest)
             response.headers[.connection] = "close"
         case .pass:
             if request.method == .POST {
@@ -258,8 +258,12 @@ private struct PageHandler: HTTPHandler {
         HTTPResponse(statusCode: .ok, headers: [.contentType: "application/json"], body: Data(text.utf8))
     }
 
-    private static func text(_ text: String, status: HTTPStatusCode) -> HTTPResponse {
-        HTTPResponse(statusCode: status, headers: [.contentType: "text/plain; charset=utf-8"], body: Data(text.utf8))
+    private static func text(_ text: String, status: HTTPStatusCode, endsConnection: Bool = false) -> HTTPResponse {
+        let bytes = Array(text.utf8)
+        let body =
+            endsConnection
+            ? HTTPBodySequence(from: LastAnswer(bytes: bytes), count: bytes.count) : HTTPBodySequence(data: Data(bytes))
+        return HTTPResponse(statusCode: status, headers: [.contentType: "text/plain; charset=utf-8"], body: body)
     }
 }
 

@@ -26,7 +26,9 @@ struct JournalExportCommand<Types: ProgramTypes>: AsyncParsableCommand {
         guard !FileManager.default.fileExists(atPath: folder) else {
             throw CommandFailure(.usage, "\(folder) exists already; name a new folder for the backup")
         }
-        if let data = settings.dataOfStore ?? (settings.endpoint == nil ? Types.defaultDataFolder : nil),
+        // A journal that is named is read here, whatever else leads to its store.
+        let named = settings.journal == nil ? settings.dataOfStore : settings.data
+        if let data = named ?? (settings.endpoint == nil ? Types.defaultDataFolder : nil),
             let last = try await JournalBackup.run(try settings.journal(for: Types.self, in: data), to: folder)
         {
             return printData("Copied the turns up to \(last) to \(folder).")
