@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `What is recorded has the sign of its zeros wherever they stand and by whichever code, and they come back with it`() throws {
+    @Test func `What is recorded has the sign of its zeros wherever they stand, by whichever code, and comes back so`() throws {
         func expectKept<Value: Codable>(_ value: Value) throws {
             let bytes = try MessagePackEncoder().encode(value)
             for encoder in [recording, MessagePackEncoder()] {

@@ -20,7 +20,7 @@ struct RawTerminal: ~Copyable {
     }
 
     init() throws(Failure) {
-        handled = crashes.filter(isDeadly)
+        handled = crashes + requests.filter(isDeadly)
         guard tcgetattr(STDIN_FILENO, &savedSettings) == 0 else {
             throw Failure(description: "the terminal does not tell its settings: \(String(cString: strerror(errno)))")
         }
@@ -125,11 +125,11 @@ private func isDeadly(_ number: Int32) -> Bool {
 }
 
 /// Signals of which a process dies without asking.
-private let crashes: [Int32] = {
-    let common = [
-        SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT, SIGQUIT, SIGSYS, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU,
-        SIGXFSZ,
-    ]
+private let crashes = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT, SIGQUIT, SIGSYS]
+
+/// Those that others send, which may have been ignored from the beginning, or be a profiler's.
+private let requests: [Int32] = {
+    let common = [SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ]
     #if canImport(Darwin)
     return common
     #else
