@@ -132,6 +132,27 @@ struct JournalCommandTests {
         #expect(try await shop.run("replay").output.contains(#""sold":2"#))
     }
 
+    @Test func `A standby that stood still while the journal was moved does not serve it`() async throws {
+        let shop = try await Shop()
+        _ = try await shop.run("journal", "init")
+        let store = try shop.start(["store"])
+        try await eventually("the store serves: \(store.errors)") { store.errors.contains("] serving") }
+        let standby = try shop.start(["store", "--standby"], in: shop.scratch.folder("standby"))
+        try await eventually("the standby follows: \(standby.errors)") { standby.errors.contains("this one follows it") }
+        standby.send(SIGSTOP)
+        defer { standby.send(SIGCONT) }
+        store.send(SIGTERM)
+        #expect(try await store.wait() == .exited(0), "\(store.errors)")
+        let folder = shop.scratch.folder("folder")
+        let away = try Child(
+            Executable.path("tickets"), ["journal", "import", "--move", shop.journal, "--data", folder], in: shop.scratch)
+        #expect(try await away.wait() == .exited(0), "\(away.errors)")
+        standby.send(SIGCONT)
+        #expect(try await standby.wait() == .exited(78), "\(standby.errors)")
+        #expect(standby.errors.contains("was moved to \(folder), and is closed for good"), "\(standby.errors)")
+        #expect(!standby.errors.contains("] serving"), "\(standby.errors)")
+    }
+
     @Test func `A journal that was moved is not moved over what has followed since`() async throws {
         let shop = try await Shop()
         _ = try await shop.run("journal", "init")

@@ -80,6 +80,14 @@ extension StoreLoop {
             try rest(&poller, milliseconds: milliseconds, &news)
         }
         guard let number else { return nil }
+        do throws(StoreError) {
+            // It may have been moved elsewhere while this store replayed it, or could not reach it. From now on it cannot be.
+            try opened.requireNotMoved(configuration.journal)
+        } catch {
+            // One that is not given up is lost with its lease.
+            try? lease.release()
+            throw error
+        }
         let thread = try LeaseThread(lease, settings) { [mailbox] in mailbox.post(.lease($0)) }
         return Begun(number: number, lease: LeaseKeeper(thread, settings, epoch: number, taken: standby.taken))
     }
