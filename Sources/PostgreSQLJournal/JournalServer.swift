@@ -49,9 +49,18 @@ struct JournalServer: ~Copyable {
     private mutating func take() throws(PostgreSQLError) -> PostgreSQLConnection {
         if let connection = connection.take() { return connection }
         var connection = try PostgreSQLConnection(place.address, patience: place.patience)
-        // Or each try that nobody waits for any more would stay on the server behind a commit that hangs, until there are no connections.
-        // Longer than the patience: who waits for a lock in vain is told of by the client, as whatever else is slow.
-        try connection.run("SET lock_timeout = \(2 * place.patience.milliseconds)")
+        let settings: [(name: String, value: String)] = [
+            // Or each try that nobody waits for any more would stay on the server behind a commit that hangs, until there are no connections.
+            // Longer than the patience: who waits for a lock in vain is told of by the client, as whatever else is slow.
+            ("lock_timeout", "\(2 * place.patience.milliseconds)"),
+            // That it has committed otherwise than it was to, a server says by a warning alone; the role's own setting may hide those.
+            ("client_min_messages", "warning"),
+            // The session of a machine that was cut off would hold its transaction for hours, and all behind it that is to be cleaned up.
+            ("idle_in_transaction_session_timeout", "60000"), ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"),
+            ("tcp_keepalives_count", "4"),
+        ]
+        let calls = settings.map { "set_config('\($0.name)', '\($0.value)', false)" }
+        try connection.run("SELECT \(calls.joined(separator: ", "))")
         if let preparation { try connection.run(preparation) }
         return connection
     }
