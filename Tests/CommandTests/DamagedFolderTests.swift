@@ -90,6 +90,17 @@ import Testing
         #expect(try await store.run("journal", "verify").end == .exited(0))
     }
 
+    @Test func `A salvage that keeps a snapshot and no record leaves a past of one state`() async throws {
+        let store = try await CounterStore(workers: 0)
+        let turn = try await store.increment(1)
+        try await store.stop()
+        try await store.damage(turn)
+        let salvaged = try await store.run("journal", "salvage", "--accept-loss")
+        #expect(salvaged.end == .exited(0), "\(salvaged.errors)")
+        let bisected = try await store.run("bisect", "state.sync == 1")
+        #expect(bisected.end == .exited(65) && bisected.errors.contains("whose record is not kept any more"), "\(bisected.errors)")
+    }
+
     @Test func `What is lost behind the rest makes it a new timeline`() async throws {
         let store = try await CounterStore(workers: 0)
         let first = try await store.increment(1)

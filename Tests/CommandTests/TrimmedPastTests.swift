@@ -85,7 +85,8 @@ import Testing
         #expect(replay.output.contains("\"sync\":\(count(late))"), "\(replay.output)")
 
         for command in [
-            ["diff", "1", "\(late)"], ["whatif", "--remove", "2"], ["fork", "--turn", "1", store.scratch.folder("none")],
+            ["diff", "1", "\(late)"], ["bisect", "true", "--to", "1"], ["trace", "--to", "1"], ["whatif", "--remove", "2"],
+            ["fork", "--turn", "1", store.scratch.folder("none")],
         ] {
             let child = try store.start(command)
             #expect(try await child.wait() == .exited(78), "\(command): \(child.errors)")

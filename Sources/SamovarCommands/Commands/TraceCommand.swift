@@ -40,6 +40,7 @@ struct TraceCommand<App: SamovarApp>: AsyncParsableCommand {
         try await StorePast<App>.read(settings, "trace") { past in
             let known = past.span.known
             let (first, last) = (from ?? known.lowerBound, to ?? known.upperBound)
+            if last < known.lowerBound { try past.move(to: last) }
             guard first <= last else {
                 throw CommandFailure(.configuration, "turn \(first) is not there yet: the newest is \(last)")
             }

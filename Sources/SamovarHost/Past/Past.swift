@@ -316,8 +316,10 @@ extension Past: FollowedPast {
 
     /// Tells of the records of some turns, in their order, until `body` returns false.
     public func records(of turns: ClosedRange<Int>, _ body: (Record) throws -> Bool) throws {
-        let kept = turns.clamped(to: max(opened.journal.first, 1)...max(opened.journal.last, 1))
-        guard kept.overlaps(turns), opened.journal.last > 0 else { return }
+        // A salvage may keep a snapshot and no record.
+        let (first, last) = (firstRecord, opened.journal.last)
+        guard first <= last, turns.overlaps(first...last) else { return }
+        let kept = turns.clamped(to: first...last)
         do {
             try opened.journal.read(from: kept.lowerBound, through: kept.upperBound) { batch in
                 try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in

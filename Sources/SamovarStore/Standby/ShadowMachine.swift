@@ -96,6 +96,7 @@ public struct ShadowMachine: ~Copyable {
         let news = heard()
         head = reply.head
         guard build == nil || build == reply.build else {
+            if difference != nil { return news + end() }
             state = .ended
             return news + [.end(.otherBuild(reply.build))]
         }

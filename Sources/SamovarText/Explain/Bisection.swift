@@ -36,6 +36,8 @@ package struct Bisection: Sendable {
     package func run(on past: any PastReader) throws -> Outcome {
         let last = to ?? past.span.known.upperBound
         let first = from ?? past.span.known.lowerBound
+        // Who asks for turns that are trimmed away is told so, whatever is true behind them.
+        if last < past.span.known.lowerBound { try past.move(to: last) }
         var trial = Trial(goal: goal)
         let found = try past.firstTurn(from: first, through: last) { try trial.isTrue(past) }
         guard let found else {

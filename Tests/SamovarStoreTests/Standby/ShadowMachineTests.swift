@@ -144,13 +144,16 @@ import Testing
         #expect(actions == [Self.note("turn 8 orders something else, which was accepted: beginning anew"), Self.ask(nil)])
     }
 
-    @Test func `A difference stands if the store goes away, or has trimmed what would be looked through`() {
-        for isTrimmed in [false, true] {
+    @Test func `A difference stands if the store goes away, has trimmed what would be looked through, or is another build`() {
+        let news: [(inout ShadowMachine) -> [ShadowAction]] = [
+            { $0.failed("gone", now: at(1)) }, { $0.answered(Self.reply(.anew(.trimmed)), now: at(1)) },
+            { $0.answered(Self.reply(.batches([Self.batch]), build: "another"), now: at(1)) },
+        ]
+        for new in news {
             var machine = Self.begun()
             _ = machine.answered(Self.reply(.batches([Self.batch])), now: at(0))
             _ = machine.differs(at: 8)
-            let actions =
-                isTrimmed ? machine.answered(Self.reply(.anew(.trimmed)), now: at(1)) : machine.failed("gone", now: at(1))
+            let actions = new(&machine)
             #expect(actions == [.end(.difference)])
         }
     }
