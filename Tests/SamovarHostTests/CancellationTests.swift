@@ -154,6 +154,30 @@ private struct Kiln: OpenProgram {
         #expect(results.withLock { $0 } == [.answered(Outcome(sequence: 1, turn: 5, verdict: .applied))])
     }
 
+    @Test func `A worker whose environment is being made ends with a graceful shutdown`() async throws {
+        let hasBegun = Mutex(false)
+        let program = Worker<Kiln>(
+            environment: { () async throws -> Int in
+                hasBegun.withLock { $0 = true }
+                try await Task.sleep(for: .seconds(600))
+                return 1
+            },
+            tearDown: { _ in },
+            { _, _, _ in nil })
+        let access = try StoreAccess("ipc:///tmp/samovar-nobody-\(UInt64.random(in: 0 ... .max))")
+        let worker = try WorkerHost(program, WorkerConfiguration(store: access), logger: logger)
+        let group = ServiceGroup(configuration: ServiceGroupConfiguration(services: [.init(service: worker)], logger: logger))
+        let hasEnded = Mutex(false)
+        let run = Task {
+            defer { hasEnded.withLock { $0 = true } }
+            try await group.run()
+        }
+        defer { run.cancel() }
+        try await eventually("it is being made") { hasBegun.withLock { $0 } }
+        await group.triggerGracefulShutdown()
+        try await eventually("it has ended") { hasEnded.withLock { $0 } }
+    }
+
     @Test func `A worker that runs already is not run a second time, and goes on`() async throws {
         let store = try StoreDouble(try Context())
         let worker = try WorkerHost(

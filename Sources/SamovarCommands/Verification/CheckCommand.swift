@@ -42,7 +42,8 @@ struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
         } catch let error as StoreError where error.code == .busy {
             guard settings.journal != nil || !settings.isDataOfAnother else {
                 throw CommandFailure(
-                    .usage, "another store has \(journal) than may be at the endpoint: name its data folder with --data")
+                    .usage,
+                    "\(journal) is in use, and may be that of another store than at the endpoint: name its folder with --data")
             }
             try show(try await checkCopy(&configuration), of: "\(journal)")
         }

@@ -18,7 +18,7 @@ public struct AdminClient: Sendable {
     /// Whether it needs a key, since it comes over the network.
     package var hasKey: Bool { store.keyFile != nil }
 
-    /// It is asked again after two seconds, and then after twice as many each time, under one number, so that the store does nothing twice
+    /// It is asked again after two seconds, and then after twice as many each time up to eight, under one number, so that the store does nothing twice
     /// and gives the same answer. Only a store that was started again meanwhile does not know the number; what it refuses may have been done
     /// before, and the error says so.
     ///
