@@ -22,7 +22,7 @@ extension DataFolder {
     /// Moves the journal into `archive/<time>/` of this folder, so that the next one begins a new timeline. Deletes
     /// nothing. The journal must be closed.
     ///
-    /// If it is cut short, the folder is refused until `archive` has moved the rest.
+    /// If it is cut short, the folder is refused until `archive` has moved the rest to the same place.
     ///
     /// - Returns: The folder that holds the old journal, or `nil` if there was none.
     /// - Throws: ``JournalError/Code/inputOutput`` or ``JournalError/Code/full``.
@@ -33,17 +33,13 @@ extension DataFolder {
         return try archive(Self.content + [Self.identity, Self.marker, Self.elsewhere])
     }
 
-    /// Moves those of some files that are there.
-    ///
-    /// - Parameter prepare: called with the folder of the archive before the first of them.
-    func archive(
-        _ names: [String], prepare: (String) throws(JournalError) -> Void = { _ throws(JournalError) in }
-    ) throws(JournalError) -> String? {
+    /// Moves those of some files that are there. One that was cut short goes on in the folder where it began.
+    func archive(_ names: [String]) throws(JournalError) -> String? {
         let names = names.filter { FileSystem.exists(file($0)) }
         if names.isEmpty { return nil }
         beginWriting()
-        let destination = try makeArchiveFolder()
-        try prepare(destination)
+        let begun = try begunArchive(of: names)
+        let destination = if let begun { begun } else { try beginArchive() }
         for name in names {
             try FileSystem.move(file(name), to: "\(destination)/\(name)")
             // Each move is durable before the next: their order is what makes a power failure harmless.
@@ -51,6 +47,36 @@ extension DataFolder {
             try FileSystem.synchronizeFolder(path)
         }
         return destination
+    }
+
+    /// Makes a folder that names the journal and how far it had come, before any file is moved: without the tail in `-wal`, which
+    /// `head` tells of, the folder is refused as a journal.
+    func beginArchive() throws(JournalError) -> String {
+        let destination = try makeArchiveFolder()
+        for name in [Self.head, Self.identity] {
+            guard let bytes = try FileSystem.bytes(of: file(name)) else { continue }
+            try FileSystem.replace("\(destination)/\(name)", with: [bytes])
+        }
+        return destination
+    }
+
+    /// The folder in which an archiving of this journal was cut short; nil if there is none.
+    ///
+    /// It names the journal, and the same end of it, and has nothing yet of what is still here. A whole archive of the same journal,
+    /// as a salvage without a loss leaves it, has.
+    private func begunArchive(of names: [String]) throws(JournalError) -> String? {
+        guard let identity = try FileSystem.bytes(of: file(Self.identity)) else { return nil }
+        let head = try FileSystem.bytes(of: file(Self.head))
+        let rest = names.filter { $0 != Self.identity && $0 != Self.head }
+        for name in try FileSystem.names(in: file("archive")) {
+            let folder = file("archive/\(name)")
+            guard FileSystem.exists("\(folder)/\(Self.identity)"), !rest.contains(where: { FileSystem.exists("\(folder)/\($0)") }),
+                try FileSystem.bytes(of: "\(folder)/\(Self.identity)") == identity
+            else { continue }
+            let end = try FileSystem.bytes(of: "\(folder)/\(Self.head)")
+            if head == nil || head == end { return folder }
+        }
+        return nil
     }
 
     private func makeArchiveFolder() throws(JournalError) -> String {

@@ -31,10 +31,7 @@ extension DataFolder {
         var archive: String?
         // As long as the new database has not moved, what is in the folder is old.
         if FileSystem.exists("\(replacement)/\(Self.database)") {
-            archive = try self.archive(Self.content) { folder throws(JournalError) in
-                guard let identity = try FileSystem.contents(of: file(Self.identity)) else { return }
-                try FileSystem.replace("\(folder)/\(Self.identity)", with: identity)
-            }
+            archive = try self.archive(Self.content)
         }
         for name in Self.content + [Self.identity] where FileSystem.exists("\(replacement)/\(name)") {
             try FileSystem.move("\(replacement)/\(name)", to: file(name))

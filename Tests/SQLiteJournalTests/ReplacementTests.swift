@@ -97,6 +97,53 @@ import Testing
         #expect(try journal.snapshots() == [999])
     }
 
+    /// After a kill, when the last turns are in the log alone.
+    @Test func `Half an archive is refused, and the next attempt moves the rest to it`() throws {
+        let scratch = try Scratch()
+        try scratch.append(1...3)
+        let killed = try scratch.killed(after: 4...6)
+        let folder = try DataFolder(at: killed.data)
+        let journal = try SQLiteJournal(in: folder, access: .readOnly)
+        let draft = try JournalBuilder(at: folder.replacement, from: journal, as: .new)
+        try draft.append(try journal.batches())
+        try draft.finish()
+        try journal.close()
+        let log = try Data(contentsOf: URL(filePath: killed.data + "/journal.sqlite-wal"))
+
+        // As far as a process came before it died.
+        let begun = try folder.beginArchive()
+        try FileManager.default.moveItem(atPath: killed.database, toPath: begun + "/journal.sqlite")
+        for access in [SQLiteJournal.Access.readWrite, .readOnly] {
+            expect(.damaged, "head says that turn 6 was on disk") { _ = try SQLiteJournal(at: begun, access: access) }
+        }
+
+        #expect(try folder.installReplacement() == begun)
+        #expect(try killed.files(in: "archive").count == 1)
+        #expect(try Data(contentsOf: URL(filePath: begun + "/journal.sqlite-wal")) == log)
+        let old = try SQLiteJournal(at: begun, access: .readOnly)
+        #expect(old.last == 6 && old.warnings == [])
+    }
+
+    @Test func `A whole archive of the same journal gets no files of a later one`() throws {
+        let scratch = try Scratch()
+        let folder = try DataFolder(at: scratch.data)
+        func append(_ turn: Int) throws {
+            let journal = try SQLiteJournal(in: folder)
+            try journal.append(Batch(first: turn, last: turn, bytes: [UInt8(turn)]))
+            try journal.close()
+        }
+        try append(1)
+        let whole = try #require(try folder.archive())
+        for name in try FileManager.default.contentsOfDirectory(atPath: whole) {
+            try FileManager.default.copyItem(atPath: whole + "/" + name, toPath: scratch.data + "/" + name)
+        }
+        try append(2)
+        // Lost, and begun anew with --fresh.
+        try FileManager.default.removeItem(atPath: scratch.database)
+        #expect(try folder.archive() != whole)
+        #expect(try SQLiteJournal(at: whole, access: .readOnly).last == 1)
+    }
+
     /// The first batch and the first snapshot of the journal in a folder.
     private func draft(in folder: DataFolder) throws {
         let journal = try SQLiteJournal(in: folder, access: .readOnly)
