@@ -26,6 +26,7 @@ extension CommandFailure {
         case AdminError.noStore: self.init(.unavailable, "\(error)")
         case AdminError.keyRefused(let reason): self.init(.noPermission, reason)
         case AdminError.refused(let reason): self.init(.badData, reason)
+        case AdminError.later(let reason): self.init(.tryLater, reason)
         case let error as KeyFileError:
             let code: Code =
                 switch error.kind {

@@ -125,6 +125,20 @@ import ZeroMQ
         #expect(child.errors == errors)
     }
 
+    @Test(arguments: [["effects"], ["effects", "--requeue", "3/0"], ["inspect"]])
+    func `What a store refuses only for now is to be tried later`(_ words: [String]) async throws {
+        let scratch = try Scratch()
+        let text = "the disk of the store is full, for 3 s now: only status is answered until there is space, then ask again"
+        let store = ScriptedStore(at: .local(folder: scratch.path)) { AdminReply(id: $0[$0.count - 1], refusal: text) }
+        // A thread and no task, which would wait for its turn behind those of other tests.
+        Thread { store.run() }.start()
+        defer { store.end() }
+        let child = try Child(
+            Executable.counter, words + ["--data", scratch.folder("data"), "--endpoint", "\(store.endpoint)"], in: scratch)
+        #expect(try await child.wait() == .exited(75), "\(child.errors)")
+        #expect(child.errors == "error: \(text)\n")
+    }
+
     @Test func `Nothing is sent if one of the names is none`() async throws {
         let told = try await run("--requeue", "3/0", "4")
         #expect(told.end == .exited(65) && told.requests == 0)

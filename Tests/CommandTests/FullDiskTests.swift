@@ -29,7 +29,7 @@ struct FullDiskTests {
         let late = try await store.run("send", "increment", "--timeout", "5s")
         #expect(late.end == .exited(75) && late.errors.contains("the disk of the store is full"), "\(late.errors)")
         let effects = try await store.run("effects")
-        #expect(effects.end == .exited(65) && effects.errors.contains("the disk of the store is full"), "\(effects.errors)")
+        #expect(effects.end == .exited(75) && effects.errors.contains("the disk of the store is full"), "\(effects.errors)")
         let queues = try await store.run("queues")
         #expect(queues.end == .exited(75) && queues.errors.contains("“disk full”") && queues.output == "", "\(queues.errors)")
         // Longer than the silence after which a subscriber takes its store for dead.

@@ -1,4 +1,5 @@
 import MessagePack
+import SamovarHost
 import SamovarStore
 import SamovarText
 import Testing
@@ -13,6 +14,13 @@ import Testing
         let error = #expect(throws: MessagePackError.self) { try MessagePackValue(encoded: [0xc1]) }
         let value = error.flatMap { CommandFailure($0) }
         #expect(value?.code == .badData && value?.description == "0xc1 begins no value (byte 0)")
+    }
+
+    @Test func `Of what a store refuses to an operator, only what it may grant later is to be tried later`() {
+        let later = CommandFailure(AdminError.later("another backup is being made, up to turn 9: ask again"))
+        #expect(later?.code == .tryLater && later?.description == "another backup is being made, up to turn 9: ask again")
+        let never = CommandFailure(AdminError.refused("effect 3/0 is not dead"))
+        #expect(never?.code == .badData && never?.description == "effect 3/0 is not dead")
     }
 
     @Test func `What a failure quotes does nothing to a terminal, and its lines stay lines`() {

@@ -73,7 +73,8 @@ public struct AdminClient: Sendable {
             let (reply, end) = try answer(on: &socket, &poller, until: min(deadline, .now + wait), isWanted)
             if let reply {
                 if let refusal = reply.refusal {
-                    throw AdminError.refused(wasSent && changes.contains(verb) ? "\(refusal) (\(doubt))" : refusal)
+                    let text = wasSent && changes.contains(verb) ? "\(refusal) (\(doubt))" : refusal
+                    throw reply.isTemporary ? AdminError.later(text) : AdminError.refused(text)
                 }
                 return reply.value
             }
@@ -128,13 +129,15 @@ public enum AdminError: Error, Sendable, CustomStringConvertible {
     case keyRefused(String)
     /// The store will not, and says why.
     case refused(String)
+    /// The store will not at present, and says why: ask again.
+    case later(String)
 
     /// Who does not answer, or what the store says.
     public var description: String {
         switch self {
         case .noStore(let store, let waited, let reason):
             "no store answers at \(store.named(.admin)), for \(waited.text) now" + (reason.map { ": \($0)" } ?? "")
-        case .keyRefused(let reason), .refused(let reason): reason
+        case .keyRefused(let reason), .refused(let reason), .later(let reason): reason
         }
     }
 }

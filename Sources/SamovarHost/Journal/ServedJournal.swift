@@ -74,10 +74,12 @@ final class ServedJournal: StoredJournal {
         } catch let error as AskError {
             throw error
         } catch let error as AdminError {
-            guard case .noStore = error else {
-                throw .failed(JournalError(.unavailable, "The store tells nothing of its journal.", underlying: "\(error)"))
+            let refused = "The store tells nothing of its journal."
+            switch error {
+            case .noStore: throw .noStore("\(error)")
+            case .later: throw .failed(JournalError(.busy, refused, underlying: "\(error)"))
+            case .keyRefused, .refused: throw .failed(JournalError(.unavailable, refused, underlying: "\(error)"))
             }
-            throw .noStore("\(error)")
         } catch {
             throw .failed(JournalError(.unavailable, "The store cannot be asked for its journal.", underlying: "\(error)"))
         }

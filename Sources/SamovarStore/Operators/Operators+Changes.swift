@@ -44,7 +44,7 @@ extension Operators {
         }
         // What ended the store waits until it can be alone.
         for change in changes where !turns.mayTake(change.call) {
-            return .failure(AdminRefusal(text: "the store is just finding out what has ended it: ask again in a moment"))
+            return .failure(AdminRefusal(text: "the store is just finding out what has ended it: ask again"))
         }
         // What the program makes of each belongs to the same batch, which must not grow without a limit. What it made of those before may have
         // been the next one's end, and what ended the store comes alone: either is for the next request.

@@ -24,7 +24,7 @@ struct Operators {
         let seconds = (now - since).components.seconds
         return AdminReply(
             id: request.id,
-            refusal: "\(outage.words.text), for \(seconds) s now: only status is answered \(outage.words.end)")
+            refusal: "\(outage.words.text), for \(seconds) s now: only status is answered \(outage.words.end), then ask again")
     }
 
     /// - Parameters:

@@ -30,10 +30,10 @@ struct Backup {
             folder.hasPrefix("/")
         else { throw AdminRefusal(text: "a backup needs an id, and the absolute path of a folder that is not there yet") }
         if let copy, copy.id != id, !copy.isDone {
-            throw AdminRefusal(text: "another backup is being made, up to turn \(copy.through)")
+            throw AdminRefusal(text: "another backup is being made, up to turn \(copy.through): ask again")
         }
         if copy?.id != id {
-            guard isServing else { throw AdminRefusal(text: "the store is about to stop") }
+            guard isServing else { throw AdminRefusal(text: "the store is about to stop: when it is back, ask again") }
             copy = Copy(id: id, through: durable)
             begin(folder)
         }

@@ -46,6 +46,9 @@ public struct AdminReply: Equatable, Sendable {
         self.value = value
     }
 
+    /// Whether the same request may be granted later: such a refusal ends with the words that say so.
+    package var isTemporary: Bool { refusal?.hasSuffix("ask again") ?? false }
+
     func write(to writer: inout MessagePackWriter) {
         writer.writeArrayHeader(3)
         writer.write(id)

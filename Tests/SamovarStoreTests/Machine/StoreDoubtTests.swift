@@ -108,7 +108,10 @@ import Testing
         #expect(status["phase"] == "lease in doubt" && status["leaseInDoubtSeconds"] == .int(3))
         #expect(
             rig.ask("effects")?.refusal
-                == "another store may have the journal, for 3 s now: only status is answered until the lease shows that none has")
+                == """
+                another store may have the journal, for 3 s now: only status is answered until the lease shows that none has, \
+                then ask again
+                """)
     }
 
     @Test func `A store that is to stop stops in time, and writes nothing`() throws {

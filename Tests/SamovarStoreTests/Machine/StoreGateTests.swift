@@ -32,7 +32,7 @@ import Testing
         #expect(status["openEffects"] == .int(0), "the effect of turn 3 is not on disk")
         #expect(
             rig.ask("effects")?.refusal
-                == "the disk of the store is full, for 3 s now: only status is answered until there is space")
+                == "the disk of the store is full, for 3 s now: only status is answered until there is space, then ask again")
         rig.commits = true
         rig.machine.journalIsFull(false, now: rig.now)
         rig.round()

@@ -41,7 +41,7 @@ import Testing
 
     @Test mutating func `Another one waits until it is done`() throws {
         _ = ask("a")
-        #expect(refusal("b") == "another backup is being made, up to turn 9")
+        #expect(refusal("b") == "another backup is being made, up to turn 9: ask again")
         backup.ended(nil)
         #expect(try ask("b").get() == answer(0) && folders.begun.count == 2)
     }
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test mutating func `None begins in a store that is about to stop`() {
-        #expect(refusal("a", isServing: false) == "the store is about to stop" && folders.begun.isEmpty)
+        #expect(refusal("a", isServing: false) == "the store is about to stop: when it is back, ask again" && folders.begun.isEmpty)
         #expect(refusal("a") == nil)
     }
 }

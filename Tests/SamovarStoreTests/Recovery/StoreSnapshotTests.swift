@@ -190,7 +190,7 @@ import Testing
         #expect(rig.exports.map(\.turn) == [1] && rig.exports.map(\.folder) == ["/copy"])
         rig.machine.exportCopied(through: 1)
         #expect(ask(rig)?.value == ["turn": 1, "copied": 1, "done": false])
-        #expect(ask(rig, id: "b")?.refusal == "another backup is being made, up to turn 1")
+        #expect(ask(rig, id: "b")?.refusal == "another backup is being made, up to turn 1: ask again")
         rig.machine.exportEnded(nil)
         #expect(ask(rig)?.value == ["turn": 1, "copied": 1, "done": true])
         #expect(rig.exports.count == 1)
