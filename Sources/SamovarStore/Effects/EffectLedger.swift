@@ -251,12 +251,14 @@ struct EffectLedger: Equatable, Sendable {
     /// The same as a former build has it in a snapshot, which knew neither attempts that stream beyond a restart nor when an effect was ordered,
     /// nor with which attempt it died.
     ///
-    /// - Parameter encoded: an effect as such a build encoded it.
-    func asFormerly(_ encoded: ([UInt8]) -> [UInt8]) -> EffectLedger {
+    /// - Parameters:
+    ///   - other: what it is compared with. Only one of the two may know that an effect was requeued.
+    ///   - encoded: an effect as such a build encoded it.
+    func asFormerly(beside other: EffectLedger, _ encoded: ([UInt8]) -> [UInt8]) -> EffectLedger {
         func former(_ effect: OpenEffect) -> OpenEffect {
             var effect = effect.with(payload: encoded(effect.payload))
             var history = effect.history
-            if history.requeued != nil || dead[effect.id] != nil { history.failed = nil }
+            if hasDied(effect.id) || other.hasDied(effect.id) { history.failed = nil }
             (history.adoptedStream, history.ordered, history.requeued) = (nil, nil, nil)
             effect.history = history
             return effect
@@ -266,6 +268,9 @@ struct EffectLedger: Equatable, Sendable {
         for (id, dead) in dead { ledger.dead[id]?.effect = former(dead.effect) }
         return ledger
     }
+
+    /// Whether an effect is dead, or was requeued since, as far as is known.
+    private func hasDied(_ id: EffectID) -> Bool { dead[id] != nil || open[id]?.history.requeued != nil }
 
     /// The same without what is named after activations.
     var withoutSources: EffectLedger {

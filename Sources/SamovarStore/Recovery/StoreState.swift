@@ -180,7 +180,7 @@ extension StoreState {
         compare("starts", starts == other.starts)
         compare("seed", seed == other.seed)
         compare("state", try engine.comparableState() == other.engine.comparableState())
-        compare("effects", mine == others || comparable(mine) == comparable(others))
+        compare("effects", mine == others || comparable(mine, beside: others) == comparable(others, beside: mine))
         compare("subscriptions", !comparesSubscriptions || subscriptions == other.subscriptions)
         compare("outputs", outputs == other.outputs || comparable(outputs) == comparable(other.outputs))
         compare("sessions", sessions.places == other.sessions.places && sessions.owners == other.sessions.owners)
@@ -191,8 +191,8 @@ extension StoreState {
     }
 
     /// As a former build has them in a snapshot.
-    private func comparable(_ ledger: EffectLedger) -> EffectLedger {
-        ledger.asFormerly { engine.asFormerly($0, .effect) }
+    private func comparable(_ ledger: EffectLedger, beside other: EffectLedger) -> EffectLedger {
+        ledger.asFormerly(beside: other) { engine.asFormerly($0, .effect) }
     }
 
     private func comparable(_ outputs: OutputLog) -> OutputLog {

@@ -207,6 +207,30 @@ import Testing
         #expect(ledgers[0] != ledgers[1] && ledgers[0].formerly == ledgers[1].formerly)
     }
 
+    @Test func `Nor is one of a build that knew an effect's last failure, and not that it was requeued`() {
+        let id = EffectID(turn: 1, ordinal: 0)
+        var ledger = EffectLedger()
+        ledger.order(effect(1, root: 1))
+        ledger.attemptFailed(id, .threw, lease: Lease(start: 1, counter: 4), notBefore: at(1))
+        ledger.bury(id, Failure(reason: .threw, text: "no", attempts: 2), lease: Lease(start: 1, counter: 5))
+        ledger.requeue(id, by: EffectID(turn: 9, ordinal: 0), now: at(9))
+
+        var history = OpenEffect.History(notBefore: at(9))
+        history.failed = Lease(start: 1, counter: 4)
+        var former = EffectLedger()
+        former.open(OpenEffect(id: id, root: 1, instance: .main, options: RunOptions(), payload: [0x01], history: history))
+        // Those of the snapshot are no news.
+        ledger.forgetChanges()
+        former.forgetChanges()
+        #expect(ledger.formerly(beside: former) == former.formerly(beside: ledger))
+
+        history.notBefore = at(10)
+        former = EffectLedger()
+        former.open(OpenEffect(id: id, root: 1, instance: .main, options: RunOptions(), payload: [0x01], history: history))
+        former.forgetChanges()
+        #expect(ledger.formerly(beside: former) != former.formerly(beside: ledger))
+    }
+
     @Test func `Which attempt of an effect that never died has failed last is compared with a snapshot of any build`() {
         func ledger(failed counter: Int) -> EffectLedger {
             var ledger = EffectLedger()
@@ -222,5 +246,7 @@ import Testing
 
 extension EffectLedger {
     /// As a former build has it in a snapshot, whose effects are encoded as they are now.
-    fileprivate var formerly: EffectLedger { asFormerly { $0 } }
+    fileprivate var formerly: EffectLedger { formerly(beside: self) }
+
+    fileprivate func formerly(beside other: EffectLedger) -> EffectLedger { asFormerly(beside: other) { $0 } }
 }
