@@ -13,7 +13,7 @@ struct WhyCommand<App: SamovarApp>: AsyncParsableCommand {
                          \(executableName) why 'state.counts["odd key"]' --turn 100
                          \(executableName) why 'view.rows[0].name' --all
                 The turn is the last one that changed the value at the path. Behind `←` is what it came from: the turn that ordered it, and \
-                so on, up to a client, an operator, a timer or the start. Works beside a running store, too.
+                so on, up to a client, an operator, a timer or the start; with --all, up to the twentieth. Works beside a running store, too.
                 """)
     }
 

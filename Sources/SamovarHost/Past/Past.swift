@@ -10,7 +10,7 @@ public import SamovarWire
 /// The past of a journal: the state as of any turn that is still known, and the turns from there on.
 ///
 /// It is read beside the store, too, and then ends with the turn that was the newest on disk when it was opened. Reading changes nothing, and
-/// holds one state and one batch of records, however long the journal is. Used by one thread.
+/// holds one state, one batch of records and some around the record that was asked for last, however long the journal is. Used by one thread.
 ///
 /// Turns of an older version of the program are computed by this one, from each snapshot up to the next, for no more is known of what that version
 /// made of them. At the next snapshot the state begins anew, whichever way it was come to.
@@ -31,6 +31,8 @@ public final class Past: PastReader {
     /// The turn that was asked for or told of last, to go on from after an accepted divergence.
     private var told = 0
     private var hasWarned = false
+    /// Of ``record(of:)``.
+    private var page = RecordPage()
 
     /// Opens the past of a journal and hands it to `body`, on a thread of its own.
     ///
@@ -113,12 +115,16 @@ public final class Past: PastReader {
 
     /// The record of a turn; nil if it is not kept, or not there yet.
     public func record(of turn: Int) throws -> Record? {
-        var found: Record?
-        try records(of: turn...turn) { record in
-            found = record
-            return false
+        // A salvage may keep a snapshot and no record.
+        let (first, last) = (firstRecord, opened.journal.last)
+        guard first <= turn, turn <= last else { return nil }
+        do {
+            return try page.record(of: turn, among: first...last) { turns, body in
+                try opened.journal.read(from: turns.lowerBound, through: turns.upperBound, body)
+            }
+        } catch {
+            throw opened.failure(error)
         }
-        return found
     }
 
     // MARK: Spans

@@ -12,20 +12,22 @@ package struct CauseChain: Equatable {
     }
 
     /// Causes that are looked for.
-    static let maximumCauses = 1_000
+    package static let maximumCauses = 1_000
 
     package private(set) var causes: [Cause] = []
 
-    /// - Parameter record: of a turn; nil if it is not kept.
-    package init(of first: Record, record: (Int) throws -> Record?) rethrows {
+    /// - Parameters:
+    ///   - limit: causes that are looked for.
+    ///   - record: of a turn; nil if it is not kept.
+    package init(of first: Record, limit: Int = CauseChain.maximumCauses, record: (Int) throws -> Record?) rethrows {
         var next: Record? = first
         while let current = next {
-            guard causes.count < Self.maximumCauses else {
-                causes.append(Cause(turn: nil, text: "… and more causes, up to turn \(first.root)"))
-                return
-            }
             guard let (turn, words) = current.cause else {
                 causes.append(Cause(turn: nil, text: current.outsideText))
+                return
+            }
+            guard causes.count < limit else {
+                causes.append(Cause(turn: nil, text: "… and more causes before turn \(current.turn), up to turn \(first.root)"))
                 return
             }
             // A cause is always an earlier turn, whatever a journal says.

@@ -20,6 +20,9 @@ package struct ChangeSearch: Sendable {
         case never(String)
     }
 
+    /// Causes of each of many changes: where effects follow from effects without an end, all of each would grow with the square of the journal.
+    static let causesOfEach = 20
+
     package let path: ValuePath
     /// As of this turn; nil for the newest.
     package var turn: Int?
@@ -48,7 +51,7 @@ package struct ChangeSearch: Sendable {
         var count = 0
         try past.changes(through: end, of: { try part(of: past) }) {
             count += 1
-            try body(try change($0, past))
+            try body(try change($0, past, causes: Self.causesOfEach))
         }
         guard count == 0 else { return nil }
         return try missing(at: end, past)
@@ -65,10 +68,12 @@ package struct ChangeSearch: Sendable {
         return try path.missing(in: try whole(of: past)) ?? "\(path) has not changed since turn \(past.span.known.lowerBound)"
     }
 
-    private func change(_ found: PastChange, _ past: any PastReader) throws -> Change {
+    private func change(
+        _ found: PastChange, _ past: any PastReader, causes limit: Int = CauseChain.maximumCauses
+    ) throws -> Change {
         Change(
             record: found.record, before: found.before.map { EncodedPart(bytes: $0[...]) },
             after: found.after.map { EncodedPart(bytes: $0[...]) },
-            causes: try CauseChain(of: found.record) { try past.record(of: $0) })
+            causes: try CauseChain(of: found.record, limit: limit) { try past.record(of: $0) })
     }
 }

@@ -42,6 +42,22 @@ final class ListedPast: PastReader {
         self.records = records
     }
 
+    /// One whose turns are follow-ups, each of the one before, that count.
+    init(chainOf count: Int) throws {
+        guard let span = PastSpan(first: 1, last: count, snapshots: []) else { throw WrongTurn() }
+        self.span = span
+        states = (1...count).map { ["n": .int(Int64($0))] }
+        records = (1...count).map { turn in
+            let time = Timestamp(microseconds: Int64(turn))
+            guard turn > 1 else {
+                let schema = Schema(name: "Listed", version: 1)
+                return Record(turn: 1, time: time, event: .started(number: 1, build: "", schema: schema, seed: []))
+            }
+            let event = Record.Event.applied(message: MessagePackValue.string("m\(turn)").encoded, hash: 0, closes: false)
+            return Record(turn: turn, time: time, origin: .followUp(of: turn - 1), root: 1, event: event)
+        }
+    }
+
     private static func change(_ state: inout MessagePackValue, _ random: inout some RandomNumberGenerator) {
         let key = ["n", "list", "map"][Int.random(in: 0..<3, using: &random)]
         switch Int.random(in: 0..<5, using: &random) {

@@ -153,6 +153,23 @@ import Testing
         }
     }
 
+    @Test func `Of many changes each has its twenty nearest causes, and says where it stopped`() throws {
+        let past = try ListedPast(chainOf: 30)
+        let search = ChangeSearch(path: try ValuePath(parsing: "state.n"))
+        var found: [ChangeSearch.Change] = []
+        #expect(try search.all(in: past) { found.append($0) } == nil)
+        #expect(found.map(\.record.turn) == Array(1...30))
+        #expect(found[20].causes.causes.compactMap(\.turn) == Array((1...20).reversed()))
+        #expect(found[20].causes.causes.last?.text == "start of the timeline", "all that there are")
+        #expect(found[29].causes.causes.compactMap(\.turn) == Array((10...29).reversed()))
+        #expect(found[29].causes.causes.last?.text == "… and more causes before turn 10, up to turn 1")
+        guard case .since(let change) = try search.last(in: past) else {
+            Issue.record("there is a change")
+            return
+        }
+        #expect(change.causes.causes.count == 30 && change.causes.causes.last?.text == "start of the timeline")
+    }
+
     @Test func `A span names the turns that are known and the pieces between snapshots`() throws {
         let whole = try #require(PastSpan(first: 1, last: 9, snapshots: [7, 4]))
         #expect(whole.known == 1...9)
