@@ -129,6 +129,31 @@ import Testing
         #expect(Set(spans.compactMap { $0["spanId"] as? String }).count == 4)
     }
 
+    @Test func `An attempt of an effect that ended twice is told once, below the first end behind it`() throws {
+        let order = OpenEffect(
+            id: EffectID(turn: 1, ordinal: 0), root: 1, payload: MessagePackValue("run").encoded, now: Self.time(1))
+        let attempts = [7, 2].map { second in
+            RememberedAttempt(
+                effect: order.id, number: 1, handedOut: Self.time(second), ended: Self.time(second + 1), how: "failed")
+        }
+        var lines = TraceLines(of: "Shop", timeline: Self.timeline, redactions: [], attempts: attempts)
+        // Both spans begin with the order.
+        for (place, end) in [(TraceSpan.Place.effect(order.id), 4), (.again(order.id, endedIn: 9), 8)] {
+            _ = lines.add(
+                TraceSpan(
+                    place, .turn(1), root: 1, from: Self.time(1), to: Self.time(end), failure: "no luck",
+                    .effect(order, .dead, attempts: 1)))
+        }
+        let ended = lines.end()
+        let spans = try Self.spans(in: [try #require(ended)])
+        #expect(spans.map { $0["name"] as? String } == ["run", "attempt", "run", "attempt"])
+        let begins = spans.map { $0["startTimeUnixNano"] as? String }
+        #expect(begins[1] == "2000000000" && begins[3] == "7000000000")
+        #expect(spans[1]["parentSpanId"] as? String == spans[0]["spanId"] as? String)
+        #expect(spans[3]["parentSpanId"] as? String == spans[2]["spanId"] as? String)
+        #expect(Set(spans.compactMap { $0["spanId"] as? String }).count == 4)
+    }
+
     @Test func `A line has no more spans for an effect that was tried very often`() throws {
         let order = OpenEffect(
             id: EffectID(turn: 1, ordinal: 0), root: 1, payload: MessagePackValue("run").encoded, now: Self.time(1))

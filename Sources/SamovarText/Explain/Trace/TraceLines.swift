@@ -23,7 +23,8 @@ package struct TraceLines {
     private let timeline: Timeline
     private let beginning: String
     private let redactions: [Redaction]
-    private let attempts: [EffectID: [RememberedAttempt]]
+    /// That have no span yet.
+    private var attempts: [EffectID: [RememberedAttempt]]
     private var hits: Set<Int> = []
     private var text = OTLPText()
     private var count = 0
@@ -48,9 +49,11 @@ package struct TraceLines {
         next()
         write(span)
         if let line = endIfFull() { lines.append(line) }
-        // A requeued effect has a span for each of its ends, and each attempt belongs to one of them.
+        // A requeued effect has a span for each of its ends, all from its order on, and each attempt belongs to the first one behind it.
         if case .effect(let effect, _, _) = span.content {
-            for attempt in attempts[effect.id] ?? [] where attempt.handedOut >= span.begin && attempt.handedOut <= span.end {
+            let ended = attempts[effect.id]?.filter { $0.handedOut <= span.end } ?? []
+            attempts[effect.id]?.removeAll { $0.handedOut <= span.end }
+            for attempt in ended where attempt.handedOut >= span.begin {
                 next()
                 write(attempt, of: span)
                 if let line = endIfFull() { lines.append(line) }
