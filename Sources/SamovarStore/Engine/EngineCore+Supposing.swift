@@ -32,7 +32,8 @@ extension EngineCore {
     mutating func skip(to turn: Int) { turns?.skip(to: turn) }
 
     mutating func suppose(
-        _ given: SupposedTurn, log: inout TurnLog, number: (_ message: [UInt8], _ cause: Int) -> Int
+        _ given: SupposedTurn, log: inout TurnLog,
+        followUp: (_ message: [UInt8], _ cause: Int) -> (number: Int, message: [UInt8])
     ) throws -> SupposedEnd {
         skip(to: given.number - 1)
         var isRemade = false
@@ -58,11 +59,12 @@ extension EngineCore {
         while let next = followUps.popFirst() {
             guard count < limits.turns else { throw GroupLimit.turns(limits.turns, root: given.number) }
             count += 1
-            let followUp = SupposedTurn(
-                number: number(next.bytes, next.cause), time: given.time, origin: .followUp(of: next.cause), sender: nil,
-                root: given.root, content: .message(next.bytes, .open, checkpoint: nil))
-            skip(to: followUp.number - 1)
-            effects += try take(try self.message(next.bytes), next.bytes, .open, nil, of: followUp, log: &log)
+            let (number, bytes) = followUp(next.bytes, next.cause)
+            let turn = SupposedTurn(
+                number: number, time: given.time, origin: .followUp(of: next.cause), sender: nil, root: given.root,
+                content: .message(bytes, .open, checkpoint: nil))
+            skip(to: number - 1)
+            effects += try take(try self.message(bytes), bytes, .open, nil, of: turn, log: &log)
             while let next = log.takeFollowUp() { followUps.append(next) }
         }
         guard effects <= limits.effects else { throw GroupLimit.effects(limits.effects, root: given.number) }

@@ -42,11 +42,12 @@ public protocol ProgramEngine: AnyObject {
     func skip(to turn: Int)
     /// Applies what never was so, with its follow-ups, and holds nothing against the journal.
     ///
-    /// - Parameter number: of a follow-up, by its message and the turn that ordered it.
+    /// - Parameter followUp: the number and the message of a follow-up, by the message and the turn that ordered it.
     /// - Returns: what `accept` makes of an input; gates are not asked.
     /// - Throws: `ReplayError` for a message that cannot be read; `GroupLimit`. The engine is then beyond repair.
     func suppose(
-        _ turn: SupposedTurn, log: inout TurnLog, number: (_ message: [UInt8], _ cause: Int) -> Int
+        _ turn: SupposedTurn, log: inout TurnLog,
+        followUp: (_ message: [UInt8], _ cause: Int) -> (number: Int, message: [UInt8])
     ) throws -> SupposedEnd
 
     /// - Throws: `ReplayError` if what was replayed ordered follow-ups that have not come.

@@ -92,10 +92,11 @@ public final class TypedEngine<P: Program>: ProgramEngine {
     }
 
     public func suppose(
-        _ turn: SupposedTurn, log: inout TurnLog, number: (_ message: [UInt8], _ cause: Int) -> Int
+        _ turn: SupposedTurn, log: inout TurnLog,
+        followUp: (_ message: [UInt8], _ cause: Int) -> (number: Int, message: [UInt8])
     ) throws -> SupposedEnd {
         defer { newest = core.value.head }
-        return try core.value.suppose(turn, log: &log, number: number)
+        return try core.value.suppose(turn, log: &log, followUp: followUp)
     }
 
     public var terms: ReplayTerms {

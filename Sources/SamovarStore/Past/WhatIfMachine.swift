@@ -275,10 +275,12 @@ public final class WhatIfMachine {
                 }
                 // The engine of the history that was: the other one is in use.
                 let formerly = original?.engine.asFormerly
-                if let place = recorded(message) ?? formerly.flatMap({ recorded($0(message, .message)) }) {
-                    return left.remove(at: place).turn
+                guard let place = recorded(message) ?? formerly.flatMap({ recorded($0(message, .message)) }) else {
+                    return (gain(.followUp(of: cause), message), message)
                 }
-                return gain(.followUp(of: cause), message)
+                let record = left.remove(at: place)
+                // As it is recorded, so that both histories have the same message.
+                return (record.turn, record.content.message)
             }
         } catch let error as ReplayError where isGiven {
             throw SuppositionError(turn: turn.number, "what it shall be instead is no message of this program: \(error.text)")
@@ -413,17 +415,22 @@ extension StoreState {
 }
 
 extension SubscriptionTable {
-    /// What a subscription with the same label sends now, where the journal has a firing; nil if it sends nothing.
+    /// What a subscription with the same label sends now, where the journal has a firing; nil if it sends nothing. If it wants to send the same
+    /// as the former one, that is what was recorded.
     fileprivate func firing(again former: Activation?, at record: Record) -> Firing? {
         guard let former, let activation = activations[former.wanted.id], case .subscription(_, let nominal) = record.origin else {
             return nil
         }
+        let recorded = record.content.message
         switch (activation.wanted.kind, former.wanted.kind) {
-        case (.timer(let schedule, let message), .timer):
+        case (.timer(let schedule, let message), .timer(_, let formerMessage)):
             guard let due = activation.due, due <= record.time else { return nil }
-            return Firing(id: activation.id, nominal: schedule.nominal(due: due, now: record.time), message: message)
-        case (.lifecycle(let moment, let message), .lifecycle(let formerly, _)):
-            return moment == formerly ? Firing(id: activation.id, nominal: nominal, message: message) : nil
+            return Firing(
+                id: activation.id, nominal: schedule.nominal(due: due, now: record.time),
+                message: message == formerMessage ? recorded : message)
+        case (.lifecycle(let moment, let message), .lifecycle(let formerMoment, let formerMessage)):
+            guard moment == formerMoment else { return nil }
+            return Firing(id: activation.id, nominal: nominal, message: message == formerMessage ? recorded : message)
         default: return nil
         }
     }

@@ -147,7 +147,7 @@ import Testing
             let turn = SupposedTurn(
                 number: number, time: at(2), origin: TypedEngineTests.origin, sender: nil, root: number,
                 content: .input(packed(input)))
-            verdicts.append(try engine.suppose(turn, log: &log) { _, _ in number + 1 }.verdict)
+            verdicts.append(try engine.suppose(turn, log: &log) { message, _ in (number + 1, message) }.verdict)
         }
         #expect(verdicts == [.applied, .refused(packed(Shop.Refusal.notHere(total: 3)))])
         #expect(notes.takeAll() == [])

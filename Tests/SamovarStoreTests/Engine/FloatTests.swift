@@ -53,6 +53,11 @@ private enum Gauge: Program {
         }
     }
 
+    /// A timer, as long as the state is 7.
+    static func subscriptions(_ state: State) -> [Subscription<Self>] {
+        state.value == 7 ? [.every(.seconds(1), id: "read", send: .read(-0.0))] : []
+    }
+
     static func bits(_ value: Double) -> String { String(value.bitPattern, radix: 16) }
 
     static func view(_ state: State) -> Double { state.value }
@@ -230,5 +235,29 @@ extension WhatIfMachineTests {
         for record in records { try machine.take(record) }
         let result = try machine.finish()
         #expect(result.lost.elements.map(\.record.turn) == [2] && result.gained.count == 0)
+    }
+
+    @Test func `Such a follow-up is as it is recorded in the other history, too`() throws {
+        var records = try Run(.set(1), .forward(-0.0)).records()
+        guard case .applied(_, let hash, _) = try Run(.set(1), .forward(0)).records()[3].event else {
+            return #expect(Bool(false), "turn 4 applies a message")
+        }
+        records[3].event = .applied(message: packed(Gauge.Message.read(0)), hash: hash, closes: false)
+        let machine = WhatIfMachine(Supposition(removed: [2]), through: 4) { TypedEngine(Gauge.self, secret: workshopSecret) }
+        for record in records { try machine.take(record) }
+        let result = try machine.finish()
+        #expect(result.lost.elements.map(\.record.turn) == [2] && result.gained.count == 0)
+        #expect(result.ordered.count == 0 && result.missing.count == 0, "both have read 0.0")
+    }
+
+    @Test func `So is what a timer of such a build has sent`() throws {
+        let run = try Run(.set(7), .show)
+        let timer = Origin.subscription(EffectID(turn: 2, ordinal: SubscriptionTable.firstSource), nominal: at(3))
+        try run.engine.take(firing: packed(Gauge.Message.read(0)), origin: timer, now: at(3), log: run.log)
+        let machine = WhatIfMachine(Supposition(removed: [3]), through: 4) { TypedEngine(Gauge.self, secret: workshopSecret) }
+        for record in try run.records() { try machine.take(record) }
+        let result = try machine.finish()
+        #expect(result.lost.elements.map(\.record.turn) == [3])
+        #expect(result.ordered.count == 0 && result.missing.elements.map(\.id) == [EffectID(turn: 3, ordinal: 0)])
     }
 }

@@ -57,8 +57,10 @@ final class TrapEngine: ProgramEngine {
 
     var inputsAreMessages: Bool { base.inputsAreMessages }
     func skip(to turn: Int) { base.skip(to: turn) }
-    func suppose(_ turn: SupposedTurn, log: inout TurnLog, number: ([UInt8], Int) -> Int) throws -> SupposedEnd {
-        try base.suppose(turn, log: &log, number: number)
+    func suppose(
+        _ turn: SupposedTurn, log: inout TurnLog, followUp: ([UInt8], Int) -> (number: Int, message: [UInt8])
+    ) throws -> SupposedEnd {
+        try base.suppose(turn, log: &log, followUp: followUp)
     }
 
     func start(seed: [UInt8], now: Timestamp, log: inout TurnLog) throws {
