@@ -220,7 +220,7 @@ extension StoreMachine {
         }
         out.open(route)
         // Whoever fills the disk can be sent away.
-        if request.verb == "reloadKeys" { return askForKeys(request, from: route) }
+        if request.verb == "reloadKeys" { return askForKeys(request, from: route, by: identity) }
         // With arguments that it does not know, it is refused below, as all others are.
         if request.verb == "metrics", (try? request.requireKnownArguments()) != nil {
             return askForMetrics(request, from: route, by: identity)

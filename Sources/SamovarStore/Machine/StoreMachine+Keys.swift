@@ -25,14 +25,14 @@ extension StoreMachine {
     }
 
     /// An operator has changed the table. Nothing is told of turns, so the answer waits for the host only.
-    mutating func askForKeys(_ request: AdminRequest, from route: Route) {
+    mutating func askForKeys(_ request: AdminRequest, from route: Route, by identity: Identity) {
         guard waiting.keys.count < settings.waiters else { return out.refuse(route, "too many requests wait") }
-        waiting.keys.append((request.id, route))
+        waiting.keys.append((request.id, route, identity))
         out.emit(.readKeys, floor: .none)
     }
 
     private mutating func answerKeyRequests(_ read: Result<KeyTable, KeyTableError>) {
-        for (id, route) in waiting.keys {
+        for (id, route, _) in waiting.keys {
             let reply =
                 switch read {
                 case .success(let table): AdminReply(id: id, value: ["keys": .number(table.keys.count)])
@@ -87,11 +87,12 @@ extension StoreMachine {
             out.close(route, error)
             waiting.answers[route] = nil
         }
-        for asker in waiting.metrics {
-            guard let error = access.objection(to: asker.identity, Door.admin.roles, "this socket", now: now) else { continue }
-            out.close(asker.route, error)
+        for (_, route, identity) in waiting.metrics + waiting.keys {
+            guard let error = access.objection(to: identity, Door.admin.roles, "this socket", now: now) else { continue }
+            out.close(route, error)
         }
         waiting.metrics.removeAll { access.objection(to: $0.identity, Door.admin.roles, "this socket", now: now) != nil }
+        waiting.keys.removeAll { access.objection(to: $0.identity, Door.admin.roles, "this socket", now: now) != nil }
         let viewers = former.keys.filter { former.admits($0.fingerprint, at: .view, now: min(since, now)) }
         if viewers.contains(where: { !access.keys.admits($0.fingerprint, at: .view, now: now) }) {
             out.emit(.reopenViews, floor: .none)

@@ -311,6 +311,22 @@ import Testing
         #expect(ask(9).isEmpty && rig.keysRead == 2, "nobody waits any more")
     }
 
+    @Test func `An operator whose key goes while it waits for the keys to be read is told so and no more`() throws {
+        let rig = try Rig.with(key(1, "a", .operator), key(2, "b", .operator, notAfter: at(10)), key(3, "c", .operator))
+        let request = Frame.request(AdminRequest(id: 7, verb: "reloadKeys"))
+        let routes = ([1, 2, 3] as [UInt8]).map { Route(listener: .admin, id: [0, $0], isRemote: true) }
+        for (number, route) in zip([1, 2, 3] as [UInt64], routes) {
+            #expect(rig.exchange(request, from: route, by: by(number)).isEmpty)
+        }
+        rig.now = at(10)
+        rig.round()
+        #expect(rig.take(routes[1]).errorTexts == ["the key b has expired"])
+        try rig.read(key(3, "c", .operator))
+        #expect(rig.take(routes[0]).errorTexts == ["the store does not know this key, or not any more"])
+        #expect(rig.take(routes[1]).isEmpty)
+        #expect(rig.take(routes[2]) == [.reply(AdminReply(id: 7, value: ["keys": 1]))])
+    }
+
     @Test func `Keys that are read when the store has stopped are not taken, and nothing leaves`() throws {
         let rig = try Rig.with(key(1, "a", .operator))
         let request = Frame.request(AdminRequest(id: 7, verb: "reloadKeys"))
