@@ -323,6 +323,10 @@ extension WorkerMachine {
         state = .stopped
         _ = held.removeWaiting()
         actions += held.stopRunning(now: now).map { .cancel($0.lease) }
+        if !held.isEmpty {
+            let handlers = held.count == 1 ? "the handler" : "\(held.count) handlers"
+            actions.append(.note("the store refuses this worker: \(error); it waits for \(handlers) told to stop, and ends"))
+        }
         actions += [.disconnect, .refused(error)]
     }
 }

@@ -764,9 +764,29 @@ import Testing
         let state = machine.state
         let deadline = machine.deadline
         let after = machine.ticked(now: at(100))
-        #expect(refused == [.cancel(Self.lease(1)), .disconnect, .refused(error)])
+        #expect(
+            refused == [
+                .cancel(Self.lease(1)),
+                .note("the store refuses this worker: another program; it waits for the handler told to stop, and ends"),
+                .disconnect, .refused(error),
+            ])
         #expect(state == .stopped && deadline == nil)
         #expect(after == [])
+    }
+
+    @Test func `A refused worker says that it waits for each handler that goes on, and nothing if there is none`() {
+        let error = PeerError(.forbidden, "not for this key")
+        var idle = Self.welcomed()
+        let refused = idle.received(Envelope(.error(error), timeline: home), now: at(0))
+        #expect(refused == [.disconnect, .refused(error)])
+        var machine = Self.welcomed(slots: 3)
+        _ = machine.received(Self.tasks([1, 2, 3], number: 3), now: at(0))
+        _ = machine.received(Self.cancel(1, number: 1), now: at(0))
+        _ = machine.finished(Self.lease(2), .done([]), now: at(0))
+        let notes = machine.received(Envelope(.error(error), timeline: home), now: at(0)).compactMap { action in
+            if case .note(let text) = action { text } else { nil }
+        }
+        #expect(notes == ["the store refuses this worker: not for this key; it waits for 2 handlers told to stop, and ends"])
     }
 
     @Test func `A frame for others is dropped`() {

@@ -301,8 +301,13 @@ class AnswerTests(unittest.TestCase):
         worker = welcomed()
         worker.received(tasks(1, number=1), 0)
         error = rx.Error(ErrorCode.SCHEMA, "another")
-        self.assertEqual(worker.received(envelope(error), 0), [act.Stopping(lease(1)), act.Disconnect(), act.Refused(error)])
+        note = act.Note("the store refuses this worker: another; it waits for the handler told to stop, and ends")
+        self.assertEqual(worker.received(envelope(error), 0), [act.Stopping(lease(1)), note, act.Disconnect(), act.Refused(error)])
         self.assertEqual(worker.state, State.STOPPED)
+
+    def test_a_refusal_names_no_handlers_where_none_goes_on(self) -> None:
+        error = rx.Error(ErrorCode.SCHEMA, "another")
+        self.assertEqual(welcomed().received(envelope(error), 0), [act.Disconnect(), act.Refused(error)])
 
 
 class StreamTests(unittest.TestCase):

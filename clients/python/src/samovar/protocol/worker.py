@@ -304,6 +304,10 @@ class WorkerMachine:
         self.state = State.STOPPED
         self._held.remove_waiting()
         self._stop_all(now, actions)
+        if len(self._held):
+            handlers = "the handler" if len(self._held) == 1 else f"{len(self._held)} handlers"
+            waits = f"it waits for {handlers} told to stop, and ends"
+            actions.append(act.Note(f"the store refuses this worker: {error.text}; {waits}"))
         actions += [act.Disconnect(), act.Refused(error)]
 
     # Decisions
