@@ -85,7 +85,8 @@ extension Operators {
         let holder = dispatcher.assignment(of: effect.id)
         let isLater = effect.notBefore > now
         return describe(
-            effect, attempts: effect.failures + effect.deaths + (holder == nil ? 0 : 1),
+            effect, attempts: effect.failures + effect.deaths + (holder == nil ? 0 : 1), failures: effect.failures,
+            deaths: effect.deaths,
             [
                 MessagePackPair("status", holder == nil ? "waiting" : "running"),
                 MessagePackPair("waitsFor", holder == nil ? waits(effect, ledger, isLater: isLater) : .nil),
@@ -97,8 +98,12 @@ extension Operators {
     }
 
     func describe(dead: EffectLedger.Dead) -> MessagePackValue {
-        describe(
-            dead.effect, attempts: dead.failure.attempts,
+        var (failures, deaths) = (dead.effect.failures, dead.effect.deaths)
+        // What ended it is counted in the failure alone: one attempt, or all those whose workers fell silent.
+        let last = max(0, dead.failure.attempts - failures - deaths)
+        if dead.failure.reason == .workerDied, !dead.effect.isSource { deaths += last } else { failures += last }
+        return describe(
+            dead.effect, attempts: dead.failure.attempts, failures: failures, deaths: deaths,
             [MessagePackPair("status", "dead"), MessagePackPair("failure", .string("\(dead.failure)"))])
     }
 
@@ -116,7 +121,9 @@ extension Operators {
         }
     }
 
-    private func describe(_ effect: OpenEffect, attempts: Int, _ more: [MessagePackPair]) -> MessagePackValue {
+    private func describe(
+        _ effect: OpenEffect, attempts: Int, failures: Int, deaths: Int, _ more: [MessagePackPair]
+    ) -> MessagePackValue {
         let common: [MessagePackPair] = [
             MessagePackPair("effect", .string("\(effect.id)")),
             MessagePackPair("queue", .string(effect.queue.name.bounded())),
@@ -124,8 +131,8 @@ extension Operators {
             MessagePackPair("root", .number(effect.root)),
             MessagePackPair("ordered", .instant(effect.ordered)),
             MessagePackPair("attempts", .number(attempts)),
-            MessagePackPair("failures", .number(effect.failures)),
-            MessagePackPair("deaths", .number(effect.deaths)),
+            MessagePackPair("failures", .number(failures)),
+            MessagePackPair("deaths", .number(deaths)),
             MessagePackPair("payload", MessagePackValue(shown: effect.payload)),
         ]
         return .map(common + more)

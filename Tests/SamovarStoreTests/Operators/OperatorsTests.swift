@@ -138,6 +138,23 @@ import Testing
         #expect(running["status"] == "running" && running["attempts"] == .int(2))
     }
 
+    @Test func `The attempts of a dead effect are its failures and the deaths of its workers, the last one included`() {
+        let ends: [(reason: Failure.Reason, attempts: Int, root: Int, failures: Int64, deaths: Int64)] = [
+            (.threw, 3, 1, 1, 2), (.timedOut, 3, 1, 1, 2), (.workerDied, 3, 1, 0, 3),
+            // Its worker fell silent again and again; it is a source; its time was over before another attempt.
+            (.workerDied, 7, 1, 0, 7), (.workerDied, 3, 0, 1, 2), (.timedOut, 2, 1, 0, 2),
+        ]
+        for end in ends {
+            var effect = OpenEffect(
+                id: EffectID(turn: 1, ordinal: 0), root: end.root, options: .default, payload: [0], now: at(0))
+            effect.history.deaths = 2
+            let failure = Failure(reason: end.reason, text: "no luck", attempts: end.attempts)
+            let shown = operators.describe(dead: EffectLedger.Dead(effect: effect, failure: failure))
+            #expect(shown["failures"] == .int(end.failures) && shown["deaths"] == .int(end.deaths), "\(end)")
+            #expect(shown["attempts"] == .int(end.failures + end.deaths), "\(end)")
+        }
+    }
+
     @Test mutating func `An effect that waits for its first attempt has had none, and one that a worker has is at it`() throws {
         var bench = try PartBench()
         try bench.order(job("a"))
