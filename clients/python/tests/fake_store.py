@@ -34,6 +34,8 @@ class FakeStore:
         self.refusal: str | None = None
         #: So many of their requests are taken and not answered.
         self.ignored = 0
+        #: When each of their requests came, and through which connection.
+        self.requests: list[tuple[float, bytes]] = []
         self._context = zmq.asyncio.Context()
         self._tasks: list[asyncio.Task[None]] = []
         self._turn = 9
@@ -87,6 +89,8 @@ class FakeStore:
             route, header, *body = await socket.recv_multipart()
             _, _, kind, flags, _, number = HEADER.unpack(header)
             frame = Frame(Kind(kind), number, tuple(unpack(part) for part in body[:1] if kind != Kind.VIEW_REQUEST), flags)
+            if frame.kind == Kind.REQUEST:
+                self.requests.append((asyncio.get_running_loop().time(), route))
             for reply in await answer(frame):
                 await socket.send_multipart([route, *reply.parts(TIMELINE)])
 

@@ -137,6 +137,27 @@ class CurveTests(unittest.IsolatedAsyncioTestCase):
         with mock.patch("samovar.operator._AGAIN", 1.0):
             self.assertIn("no such effect (asked again", await self.refusal(self.store.endpoint))
 
+    async def test_an_operator_waits_where_it_has_asked_and_asks_again_ever_more_seldom(self) -> None:
+        self.store.ignored = 2
+        with mock.patch("samovar.operator._AGAIN", 0.3):
+            status = await Operator(endpoint=self.store.endpoint, key=self.path).ask("status", patience=DEADLINE)
+        self.assertEqual(status, {"asked": "status"})
+        times, routes = zip(*self.store.requests, strict=True)
+        self.assertEqual(len(times), 3)
+        self.assertEqual(len(set(routes)), 1)
+        self.assertGreater(times[2] - times[1], 0.55)
+
+    async def test_of_several_places_the_next_one_is_asked(self) -> None:
+        async with FakeStore() as other:
+            other.ignored = 99
+            other.allowed = {self.public}
+            self.write(other.public, self.store.public)
+            endpoint = f"{other.endpoint},{self.store.endpoint}"
+            with mock.patch("samovar.operator._AGAIN", 0.3):
+                status = await Operator(endpoint=endpoint, key=self.path).ask("status", patience=DEADLINE)
+        self.assertEqual(status, {"asked": "status"})
+        self.assertEqual(len(other.requests), 1)
+
     async def test_a_change_that_no_earlier_place_was_sent_is_refused_without_a_doubt(self) -> None:
         self.assertEqual(await self.refusal(f"tcp://127.0.0.1:1,{self.store.endpoint}"), "no such effect")
 

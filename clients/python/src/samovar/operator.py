@@ -17,8 +17,11 @@ from .transport import CLIENT_BYTES, Bell, Link, Routes
 
 log = logging.getLogger("samovar.operator")
 
-#: After so long without an answer, a request is sent again.
+#: After so long without an answer, a request is sent again; then after twice as long each time, up to the longest.
 _AGAIN = 2.0
+_LONGEST = 8.0
+#: Where there are others to try, a place that cannot be reached is waited for so long.
+_REACH = 1.0
 _PAUSE = 0.05
 #: What is done once.
 _CHANGES = {"requeue", "drop", "pause", "resume", "rule"}
@@ -39,8 +42,8 @@ class Operator:
     async def ask(self, verb: str, arguments: dict[str, Any] | None = None, *, patience: float = 3.0) -> Any:
         """The store's answer to a request: docs/protocol.md, section 3, has the verbs and their arguments.
 
-        It is asked again every two seconds under one number, so that the store does nothing twice and gives the same answer.
-        Only a store that was started again meanwhile does not know the number.
+        It is asked again after two seconds, and then after twice as many each time up to eight, under one number, so that the
+        store does nothing twice and gives the same answer. Only a store that was started again meanwhile does not know it.
 
         - `patience`: how many seconds to wait for a store that is away or restarting.
 
@@ -55,29 +58,38 @@ class Operator:
         bell = Bell()
         link = Link(self._routes, Listener.ADMIN, bell, CLIENT_BYTES)
         attempt = 0
-        was_sent = False
+        wait = _AGAIN
+        was_sent = is_open = False
         refusal: KeyRefused | None = None
         reason: str | None = None
-        while (now := loop.time()) < deadline:
-            try:
-                reply = await self._attempt(link, bell, request, number, attempt, min(now + _AGAIN, deadline))
-                is_sent = link.socket.has_sent
-            finally:
-                link.close()
-            if not isinstance(reply, Reply):
+        try:
+            while (now := loop.time()) < deadline:
+                if not is_open:
+                    link.connect(attempt)
+                link.socket.send(request.parts())
+                reply = await self._answer(link, bell, number, min(now + wait, deadline))
+                if isinstance(reply, Reply):
+                    if reply.refusal is None:
+                        return reply.value
+                    doubt = "asked again, for the first time was not answered: that may have done it"
+                    is_doubtful = was_sent and verb in _CHANGES
+                    raise RequestRefused(f"{reply.refusal} ({doubt})" if is_doubtful else reply.refusal)
+                is_waiting = link.socket.has_sent and reply is None
+                # An answer that takes long comes on the connection on which it was asked for. So it is asked again there, and
+                # ever more seldom. Of several places, this may have lost the journal: the next one is asked, and longer.
+                if is_waiting:
+                    wait = min(wait * 2, _LONGEST)
+                is_open = is_waiting and link.places == 1
                 attempt += 1
-                was_sent = was_sent or is_sent
+                was_sent = was_sent or link.socket.has_sent
                 reason = reply or reason
                 refusal = reply if isinstance(reply, KeyRefused) else refusal
                 # Where there are several places, another may take it.
                 if refusal is not None and attempt % link.places == 0:
                     raise PeerRefused(ErrorCode.KEY_REFUSED, refusal)
                 await asyncio.sleep(_PAUSE)
-            elif reply.refusal is None:
-                return reply.value
-            else:
-                doubt = "asked again, for the first time was not answered: that may have done it"
-                raise RequestRefused(f"{reply.refusal} ({doubt})" if was_sent and verb in _CHANGES else reply.refusal)
+        finally:
+            link.close()
         raise NoStore(f"no store has answered within {patience:g} s" + (f": {reason}" if reason else ""))
 
     async def status(self) -> dict[str, Any]:
@@ -85,14 +97,12 @@ class Operator:
         status: dict[str, Any] = await self.ask("status")
         return status
 
-    async def _attempt(
-        self, link: Link, bell: Bell, request: Frame, number: int, place: int, deadline: float
-    ) -> Reply | str | None:
-        """Asks once, on a socket of its own, which is left to be closed. Returns the answer, or why the connection is over."""
-        link.connect(place)
-        link.socket.send(request.parts())
-        while asyncio.get_running_loop().time() < deadline:
-            await bell.rest([link.socket], deadline)
+    async def _answer(self, link: Link, bell: Bell, number: int, deadline: float) -> Reply | str | None:
+        """The answer to what was sent, or why the connection is over; None if neither comes in time."""
+        loop = asyncio.get_running_loop()
+        reached = min(deadline, loop.time() + (_REACH if link.places > 1 else _AGAIN))
+        while loop.time() < (until := deadline if link.socket.has_sent else reached):
+            await bell.rest([link.socket], until)
             messages, end = link.socket.receive()
             for parts in messages:
                 match _content(parts):
