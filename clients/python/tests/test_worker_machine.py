@@ -413,6 +413,19 @@ class HandlerTests(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(action.frame.values[0][0][4], 1)
             self.assertIn("Unreadable", str(action.frame.values[0][0][5]))
 
+    async def test_an_exception_that_cannot_be_told_fails_its_attempt_and_nothing_else(self) -> None:
+        class Unspeakable(Exception):
+            def __str__(self) -> str:
+                raise LookupError("no text")
+
+        async def handle(effect: Any, job: Job) -> None:
+            raise Unspeakable
+
+        with self.assertLogs("samovar.worker"):
+            async with self.running(handle):
+                pass
+        self.assertEqual(self.worker.flush(0), [results(3, (1, Failed("threw", "Unspeakable")))])
+
     async def test_a_handler_that_was_told_to_stop_waits_for_no_room_in_its_stream(self) -> None:
         async def handle(effect: Any, job: Job) -> None:
             try:

@@ -266,12 +266,16 @@ class _WorkerLoop:
 
 
 def _failure(error: Exception) -> Failed:
+    try:
+        text = str(error)
+    # It is the handler's own class, and may fail at that.
+    except Exception:
+        text = ""
     match error:
         case Unhandled():
-            return Failed("unhandled", str(error), permanent=True)
+            return Failed("unhandled", text, permanent=True)
         case Permanent():
-            return Failed("threw", str(error), permanent=True)
-    text = str(error)
+            return Failed("threw", text, permanent=True)
     return Failed("threw", f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
