@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import unittest
 from typing import Any
+from unittest import mock
 
 from support import PROTOCOL
 
-from samovar import ErrorCode
+from samovar import Client, ErrorCode, Worker
 from samovar.packing import pack, unpack
 from samovar.protocol import received as rx
 from samovar.protocol.frame import NO_TIMELINE, Claim, Flag, Frame, Kind, Offer, Proof, Schema, Submission, hello, send
@@ -199,6 +200,37 @@ class MalformedTests(unittest.TestCase):
     def test_the_bits_of_the_header_that_mean_nothing_are_not_looked_at(self) -> None:
         header = Frame(Kind.PONG, 7, flags=0xFFFF).parts(HOME)[0]
         self.assertEqual(rx.parse([header]).content, rx.Pong(7))
+
+
+class LimitTests(unittest.IsolatedAsyncioTestCase):
+    """What a store would drop without an answer is refused here."""
+
+    async def test_a_worker_beyond_the_limits_of_hello_does_not_run_and_says_why(self) -> None:
+        for queues, capabilities, reason in [
+            ([f"q{number}" for number in range(1_025)], [], "1025 queues; 1,024 at most"),
+            (["ä" * 513], [], "the name of a queue has 1026 bytes; 1,024 at most"),
+            (["q"], [f"c{number}" for number in range(65)], "65 capabilities; 64 at most"),
+            (["q"], ["ä" * 65], "the name of a capability has 130 bytes; 128 at most"),
+        ]:
+            worker = Worker("Counter", endpoint="ipc:///nowhere", capabilities=capabilities)
+            worker.handler(*queues)(mock.AsyncMock())
+            with self.assertRaises(ValueError) as caught:
+                await worker.run(signals=False)
+            self.assertEqual(str(caught.exception), reason)
+
+    def test_at_the_limits_there_is_no_objection(self) -> None:
+        queues = (("q" * 1_024, None), *((f"q{number}", None) for number in range(1_023)))
+        self.assertIsNone(Offer(b"m" * 16, 1, queues, ("c" * 128, *(f"c{number}" for number in range(63)))).objection)
+
+    def test_a_worker_reads_so_many_jobs_ahead_and_no_more(self) -> None:
+        Worker("Counter", endpoint="ipc:///nowhere", read_ahead=65_536)
+        with self.assertRaisesRegex(ValueError, "reads 0 to 65,536 jobs ahead"):
+            Worker("Counter", endpoint="ipc:///nowhere", read_ahead=65_537)
+
+    def test_the_key_of_an_instance_has_128_bytes_at_most(self) -> None:
+        Client("Counter", endpoint="ipc:///nowhere", instance="i" * 128)
+        with self.assertRaisesRegex(ValueError, "an instance key of 130 bytes; 128 at most"):
+            Client("Counter", endpoint="ipc:///nowhere", instance="ä" * 65)
 
 
 class TextTests(unittest.TestCase):

@@ -57,7 +57,11 @@ class Client:
         instance: str = MAIN,
         outbox: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Raises `EndpointError`. Nothing is opened or sent before the client is entered."""
+        """Raises `EndpointError`, and ValueError for an instance that no store takes. Nothing is opened or sent before the client
+        is entered.
+        """
+        if (size := len(instance.encode())) > 128:
+            raise ValueError(f"an instance key of {size} bytes; 128 at most")
         self._schema = None if program is None else Schema(program, version)
         self._routes = Routes(endpoint, key)
         self._times = CLIENT if key is None else KEYED_CLIENT

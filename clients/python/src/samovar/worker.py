@@ -74,13 +74,13 @@ class Worker:
         capabilities: Iterable[str] = (),
     ) -> None:
         """Raises `EndpointError`, and ValueError for a number that is out of range."""
-        if not 1 <= slots <= 65_536 or read_ahead < 0:
-            raise ValueError("a worker has 1 to 65,536 slots, and reads no less than nothing ahead")
+        if not 1 <= slots <= 65_536 or not 0 <= read_ahead <= 65_536:
+            raise ValueError("a worker has 1 to 65,536 slots, and reads 0 to 65,536 jobs ahead")
         self._schema = Schema(program, version)
         self._routes = Routes(endpoint, key)
         self._slots = slots
         self._read_ahead = read_ahead
-        self._capabilities = tuple(capabilities)
+        self._capabilities = tuple(set(capabilities))
         self._handlers: dict[str, Handler] = {}
         self._limits: dict[str, int | None] = {}
         self._running: _WorkerLoop | None = None
@@ -112,12 +112,15 @@ class Worker:
         What a handler does in `asyncio.to_thread` cannot be stopped: this returns while the thread goes on, the job runs
         elsewhere meanwhile, and `asyncio.run` then joins the thread, so that the process ends only when that returns.
 
-        Raises `PeerRefused` if the store refuses this worker, `EndpointError`, and `KeyFileError`.
+        Raises `PeerRefused` if the store refuses this worker, `EndpointError`, `KeyFileError`, and ValueError for queues or
+        capabilities beyond what a store takes.
         """
         if not self._handlers or self._running is not None:
             raise ValueError("a worker needs a handler, and runs once at a time")
         self._routes.check(Listener.WORK)
         offer = Offer(os.urandom(16), self._slots, tuple(self._limits.items()), self._capabilities)
+        if (objection := offer.objection) is not None:
+            raise ValueError(objection)
         machine = WorkerMachine(offer, self._schema, random.SystemRandom(), self._read_ahead)
         self._running = _WorkerLoop(machine, self._routes, self._handlers)
         try:

@@ -114,6 +114,19 @@ class Offer:
     queues: tuple[tuple[str, int | None], ...]
     capabilities: tuple[str, ...] = ()
 
+    @property
+    def objection(self) -> str | None:
+        """What a store would take for malformed, and so never answer: in words, or None."""
+        if len(self.queues) > 1_024:
+            return f"{len(self.queues)} queues; 1,024 at most"
+        if (size := max((len(name.encode()) for name, _ in self.queues), default=0)) > 1_024:
+            return f"the name of a queue has {size} bytes; 1,024 at most"
+        if len(self.capabilities) > 64:
+            return f"{len(self.capabilities)} capabilities; 64 at most"
+        if (size := max((len(name.encode()) for name in self.capabilities), default=0)) > 128:
+            return f"the name of a capability has {size} bytes; 128 at most"
+        return None
+
     def values(self, claims: Sequence[Claim]) -> list[Any]:
         queues = [name if limit is None else [name, limit] for name, limit in self.queues]
         values = [self.id, self.slots, queues, list(claims)]
