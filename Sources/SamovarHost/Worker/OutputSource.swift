@@ -1,4 +1,5 @@
 public import Logging
+import MessagePack
 public import SamovarCore
 public import SamovarWorker
 
@@ -18,10 +19,12 @@ public import SamovarWorker
 ///   - extract: finds in the effect how the other program's store is reached; nil leaves the effect to the next handler.
 ///   - start: where the first attempt begins.
 ///   - gap: the message for outputs that cannot be had any more. Nil, the default, fails the source for good, and says why.
+///   - passed: the message that keeps the place, once 16,384 outputs or 4 MiB in a row were passed over. Without it, the place is that of
+///     the newest message: after more outputs than a store keeps, 65,536 or 16 MiB, another attempt finds a gap behind it.
 ///   - message: makes a message of an output; nil passes over it.
 public func listen<P: Program, Environment: Sendable, Other: Program>(
     _ extract: @escaping @Sendable (P.Effect) -> StoreAccess?, to other: Other.Type, after start: OutputPlace = .start,
-    logger: Logger, gap: (@Sendable (OutputGap) -> P.Message)? = nil,
+    logger: Logger, gap: (@Sendable (OutputGap) -> P.Message)? = nil, passed: (@Sendable (OutputPlace) -> P.Message)? = nil,
     _ message: @escaping @Sendable (Heard<Other.Output>) -> P.Message?
 ) -> Handler<P, Environment> {
     on(extract) { store, job in
@@ -30,12 +33,17 @@ public func listen<P: Program, Environment: Sendable, Other: Program>(
             group.addTask { try await connector.run() }
             group.addTask {
                 var place = try job.resume?.checkpoint(as: OutputPlace.self) ?? start
+                var listener = OutputListener(passed: passed, message: message)
                 while !Task.isCancelled {
                     do {
-                        for try await heard in connector.outputs(after: place) {
-                            place = heard.place
-                            // What is passed over is read again after a death, and passed over again.
-                            if let message = message(heard) { try await job.stream(message, checkpoint: place) }
+                        var outputs = connector.client.outputs(after: place)
+                        while let (next, bytes) = try await outputs.next() {
+                            place = next
+                            let output = try MessagePackDecoder().decode(Other.Output.self, from: bytes)
+                            // What is passed over since is read again after a death, and passed over again.
+                            if let message = listener.take(Heard(place: place, output: output), bytes: bytes.count) {
+                                try await job.stream(message, checkpoint: place)
+                            }
                         }
                         return
                     } catch let lost as OutputGap {
@@ -54,6 +62,34 @@ public func listen<P: Program, Environment: Sendable, Other: Program>(
         }
         try job.checkCancelled()
         throw ListenEnded()
+    }
+}
+
+/// What a listener streams of the outputs that it hears, in order.
+struct OutputListener<Output: Sendable, Message> {
+    /// A quarter of what a store keeps, so that what follows the place is there when the listener comes back.
+    static var limit: Int { 16_384 }
+    static var byteLimit: Int { 4 << 20 }
+
+    private let passed: ((OutputPlace) -> Message)?
+    private let message: (Heard<Output>) -> Message?
+    /// Passed over since the last message.
+    private var count = 0
+    private var bytes = 0
+
+    init(passed: ((OutputPlace) -> Message)?, message: @escaping (Heard<Output>) -> Message?) {
+        self.passed = passed
+        self.message = message
+    }
+
+    /// The message to be streamed with the place of this output, if there is one.
+    mutating func take(_ heard: Heard<Output>, bytes size: Int) -> Message? {
+        count += 1
+        bytes += size
+        let isMuch = count >= Self.limit || bytes >= Self.byteLimit
+        guard let message = self.message(heard) ?? (isMuch ? passed?(heard.place) : nil) else { return nil }
+        (count, bytes) = (0, 0)
+        return message
     }
 }
 
