@@ -62,6 +62,22 @@ extension StoreClient.ViewEvent {
         try await run.value
     }
 
+    @Test(arguments: [(16_384, 1), (16, 1 << 20)])
+    func `Inputs that its loop has not taken are bounded, by their number and by their bytes`(
+        _ count: Int, _ bytes: Int
+    ) async throws {
+        let client = try StoreClient(at: try access(), logger: logger)
+        let input = [UInt8](repeating: 0, count: bytes)
+        let submitted = (0..<count).map { _ in client.submit(input) }
+        let full = StoreClient.Result.rejected("too many inputs are unanswered, or have an outcome that was not seen")
+        #expect(await client.submit(input).result() == full)
+        client.close()
+        try await client.run()
+        #expect(await submitted[0].result() == .unknown("the client left before the answer came"))
+        let ended = StoreClient.Result.rejected("it was not sent, for the client has ended")
+        for _ in 0...count { #expect(await client.submit(input).result() == ended, "what was taken makes room") }
+    }
+
     @Test func `Of the effects of an input nobody can tell once the store has another timeline`() async throws {
         store.answers = { frame in
             switch frame {

@@ -103,11 +103,37 @@ public final class StoreClient: Service {
         if !mailbox.post(command) { command.abandon() }
     }
 
+    /// Hands over an input, unless as many wait for the loop as its machine could ever keep: the loop may wait for the outbox's disk, and who
+    /// submits waits for nobody.
+    private func post(
+        _ input: [UInt8], isSeenAtOnce: Bool, endsSession: Bool = false, _ complete: @escaping @Sendable (Result) -> Void
+    ) {
+        let limits = ClientMachine.Settings.standard
+        let hasRoom = untaken.withLock { untaken in
+            let bytes = untaken.bytes + input.count
+            guard untaken.inputs == 0 || untaken.inputs < limits.backlog && bytes <= limits.backlogBytes else { return false }
+            untaken = (untaken.inputs + 1, bytes)
+            return true
+        }
+        guard hasRoom else { return complete(.rejected("\(ClientMachine.SubmitError.backlogFull)")) }
+        let command = Command.send(input, instance, isSeenAtOnce: isSeenAtOnce, endsSession: endsSession, complete)
+        if mailbox.post(command) { return }
+        taken(input)
+        command.abandon()
+    }
+
+    /// The loop has taken an input.
+    func taken(_ input: [UInt8]) {
+        untaken.withLock { $0 = ($0.inputs - 1, $0.bytes - input.count) }
+    }
+
     let store: StoreAccess
     let schema: Schema?
     let instance: Instance
     let logger: Logger
     let mailbox: Mailbox<Command>
+    /// Inputs in the mailbox, and their bytes.
+    private let untaken = Mutex((inputs: 0, bytes: 0))
     let outbox: String?
     /// What became of the inputs that the outbox held when it was opened, in order; then it ends. Read it, and call ``seen(_:)`` for each:
     /// the store keeps outcomes until they are seen, and takes no more inputs than a window beyond the oldest of them.
@@ -186,6 +212,7 @@ public final class StoreClient: Service {
             for waiter in told.waiting.values { waiter.finish() }
         }
         for command in mailbox.close() { command.abandon() }
+        untaken.withLock { $0 = (0, 0) }
         restoredContinuation.finish()
     }
 
@@ -249,7 +276,7 @@ public final class StoreClient: Service {
     /// not told it again, even if this one is killed at once. Who has to deal with each outcome uses `submit` and `seen`.
     public func send(_ input: [UInt8]) async -> Result {
         await withCheckedContinuation { continuation in
-            post(.send(input, instance, isSeenAtOnce: true) { continuation.resume(returning: $0) })
+            post(input, isSeenAtOnce: true) { continuation.resume(returning: $0) }
         }
     }
 
@@ -260,11 +287,10 @@ public final class StoreClient: Service {
     ///   Without it, or with an outbox, `close` ends the session by a record of its own.
     public func submit(_ input: [UInt8], endsSession: Bool = false) -> Submitted {
         let (stream, continuation) = AsyncStream<Result>.makeStream()
-        post(
-            .send(input, instance, isSeenAtOnce: false, endsSession: endsSession) {
-                continuation.yield($0)
-                continuation.finish()
-            })
+        post(input, isSeenAtOnce: false, endsSession: endsSession) {
+            continuation.yield($0)
+            continuation.finish()
+        }
         return Submitted(stream: stream)
     }
 

@@ -3,7 +3,7 @@ package import ZeroMQ
 
 /// What other threads tell a loop: posted from anywhere, taken by the loop after its wake-up.
 ///
-/// The posters bound it: each of them waits for the loop before it posts more.
+/// The posters bound it: each of them waits for the loop before it posts more, or counts what it has posted.
 package final class Mailbox<Message: Sendable>: Sendable {
     private struct State {
         var messages: [Message] = []
