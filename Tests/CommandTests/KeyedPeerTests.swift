@@ -65,6 +65,17 @@ import Testing
         try await store.stop()
     }
 
+    @Test(arguments: ["viewer", "operator"])
+    func `A load test with a key that may not send is refused with 77 before it begins`(_ role: String) async throws {
+        let file = try await key("k", role)
+        let store = try await store()
+        let load = try await run(["load", "--rate", "50", "--duration", "1s", "--json"], file)
+        #expect(load.end == .exited(77) && load.output.isEmpty, "\(load.output)")
+        let reason = "load sends inputs, which this key may not: outputsRequest is not for the key k, which is for \(role)s"
+        #expect(load.errors.contains(reason), "\(load.errors)")
+        try await store.stop()
+    }
+
     /// The name is this machine's, and no `localhost` to us: it is looked up.
     @Test func `A store is found by a name, with each of its addresses tried`() async throws {
         let client = try await key("c", "client")

@@ -9,6 +9,27 @@ extension LoadTest {
     /// How long the store may take to serve, and for each answer.
     private static var patience: Duration { .seconds(30) }
 
+    /// Ends the test before it begins if the key may not send. Viewers and operators are let in where clients come, and what they send is
+    /// refused there: the judge would take it for lost. Who may send may read outputs, too, which changes nothing.
+    func requireClientKey() async throws {
+        guard !isOwn, settings.key != nil else { return }
+        do {
+            try await withClient(command.options, for: Types.self) { client in
+                try await within(Self.patience) {
+                    var outputs = client.outputs(waits: false)
+                    _ = try await outputs.next()
+                } else: {
+                    let obstacle = client.obstacle ?? "nothing was heard of it"
+                    return CommandFailure(.tryLater, "the store does not say whether this key may send: \(obstacle)")
+                } giveUp: {
+                    client.close()
+                }
+            }
+        } catch let error as PeerError where error.code == .forbidden {
+            throw CommandFailure(.noPermission, "load sends inputs, which this key may not: \(error)")
+        }
+    }
+
     /// Sends what must come before the load, one input after the other. Nobody else sends yet.
     func setUp() async throws {
         guard !setup.isEmpty else { return }

@@ -14,7 +14,7 @@ import UnixSignals
 /// One load test from beginning to end: a store, agents, a coordinator, the clock of who used how much, and the judge.
 struct LoadTest<Types: ProgramTypes>: Sendable {
     let command: LoadCommand<Types>
-    private let settings: ProcessSettings
+    let settings: ProcessSettings
     let isOwn: Bool
     /// What must be applied before the load, in MessagePack.
     let setup: [[UInt8]]
@@ -135,6 +135,7 @@ struct LoadTest<Types: ProgramTypes>: Sendable {
     }
 
     private func course(_ log: LoadLog) async throws -> LoadReport {
+        try await requireClientKey()
         // Before the status: what is judged begins after its turn.
         try await setUp()
         let before = try await statusBefore()
