@@ -76,6 +76,17 @@ import Testing
         try await store.stop()
     }
 
+    @Test func `An input of a case that is not for its key is rejected, and send ends with 65 as for any other`() async throws {
+        let file = scratch.folder("c.key")
+        try await keysCommand("new", "c", "--role", "client", "--input", "incrementAsync", "--out", file)
+        let store = try await store(workers: 1)
+        let rejected = try await run(["send", "increment"], file)
+        #expect(rejected.end == .exited(65), "\(rejected.errors)")
+        #expect(rejected.output == #"{"status":"rejected","reason":"the key c may not send increment"}"# + "\n")
+        #expect(try await run(["send", "incrementAsync"], file).end == .exited(0))
+        try await store.stop()
+    }
+
     /// The name is this machine's, and no `localhost` to us: it is looked up.
     @Test func `A store is found by a name, with each of its addresses tried`() async throws {
         let client = try await key("c", "client")
