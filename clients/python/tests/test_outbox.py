@@ -153,6 +153,22 @@ class FileTests(unittest.TestCase):
         file.close()
         self.assertEqual(self.open().outbox.inputs, [])
 
+    def test_where_there_is_no_room_to_write_it_anew_it_goes_on_and_is_tried_later(self) -> None:
+        file = self.open()
+        # In the place of the draft.
+        draft = Path(f"{self.path}.new")
+        draft.mkdir()
+        with mock.patch("samovar.outbox_file._COMPACTION_BYTES", 5_000):
+            for sequence in range(1, 11):
+                file.add([Accepted(Submission(sequence, None, bytes(1_000))), Seen(sequence)])
+            self.assertGreater(self.path.stat().st_size, 10_000)
+            draft.rmdir()
+            for sequence in range(11, 21):
+                file.add([Accepted(Submission(sequence, None, bytes(1_000)))])
+        self.assertLess(self.path.stat().st_size, 15_000)
+        file.close()
+        self.assertEqual([input.sequence for input in self.open().outbox.inputs], list(range(11, 21)))
+
     def test_a_file_that_is_none_is_told(self) -> None:
         for text in (b"this is no outbox at all", b"12345\n"):
             self.path.write_bytes(text)

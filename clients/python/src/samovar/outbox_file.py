@@ -59,31 +59,55 @@ class OutboxFile:
         except OSError as error:
             raise self._failure("cannot be written", error) from None
         self._growth += len(data)
-        if self._growth > _COMPACTION_BYTES:
-            self._compact()
+        if self._growth <= _COMPACTION_BYTES:
+            return
+        try:
+            draft = self._write_draft()
+        # What was added is on disk all the same. It is tried again when as much more is, and who cannot add says so.
+        except OSError:
+            self._growth = 0
+            return
+        self._install(*draft)
 
     def _compact(self) -> None:
-        draft = self._path + ".new"
+        try:
+            draft = self._write_draft()
+        except OSError as error:
+            raise self._failure("cannot be written", error) from None
+        self._install(*draft)
+
+    @property
+    def _draft(self) -> str:
+        return self._path + ".new"
+
+    def _write_draft(self) -> tuple[int, int]:
+        """Writes what is left to a file of its own. Returns its descriptor, and its bytes; if it raises, nothing has changed."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         data = b"".join(map(encode, self.outbox.entries))
+        descriptor = os.open(self._draft, flags, 0o600)
         try:
-            descriptor = os.open(draft, flags, 0o600)
-            try:
-                os.fchmod(descriptor, 0o600)
-                _write(descriptor, data)
-                os.fsync(descriptor)
-                os.rename(draft, self._path)
-                _sync_folder(os.path.dirname(self._path))
-            except BaseException:
-                os.close(descriptor)
-                raise
+            os.fchmod(descriptor, 0o600)
+            _write(descriptor, data)
+            os.fsync(descriptor)
+        except BaseException:
+            os.close(descriptor)
+            os.unlink(self._draft)
+            raise
+        return descriptor, len(data)
+
+    def _install(self, descriptor: int, size: int) -> None:
+        """Puts it in the place of the file. If it raises, either of them may be there."""
+        try:
+            os.rename(self._draft, self._path)
+            _sync_folder(os.path.dirname(self._path))
         except OSError as error:
+            os.close(descriptor)
             raise self._failure("cannot be written", error) from None
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor = descriptor
         # The more is left, the later it pays to write it again.
-        self._growth = -len(data)
+        self._growth = -size
 
     def _read(self) -> ClientOutbox:
         # A pipe would be waited for, and a device replaced by a file.
