@@ -81,6 +81,28 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.folder("tmp")).isEmpty)
     }
 
+    /// The store stops while it makes the snapshot for the copy, of which nothing is there yet.
+    @Test(.enabled("there is no /proc") { ProcessTable.isAvailable })
+    func `A check that a signal ends before its copy is begun waits for it and deletes it`() async throws {
+        let store = try start(
+            1, ["store"], ["SAMOVAR_CRASH_AT": CrashPoint.storeDuringRecovery.rawValue, "SAMOVAR_CRASH_BY": "stop"])
+        try await eventually("the store serves") { store.errors.contains("serving") }
+        #expect(try await run(1, "send", Self.inputs[0]).end == .exited(0))
+        let process = try #require(ProcessTable.all(naming: data).first { $0.command == "store" })
+        let check = try start(1, ["check"])
+        try await eventually("the store is stopped: \(check.errors)") { process.isStopped }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.folder("tmp")).isEmpty)
+        check.send(SIGINT)
+        try await eventually("it waits") {
+            check.errors == "the copy that the store makes is deleted first: a second signal ends this now, and may leave it\n"
+        }
+        store.send(SIGCONT)
+        #expect(try await check.wait() == .exited(128 + SIGINT), "\(check.errors)")
+        store.send(SIGTERM)
+        #expect(try await store.wait() == .exited(0), "\(store.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.folder("tmp")).isEmpty)
+    }
+
     @Test func `What passes while the old store runs starts after it`() async throws {
         try await serve(Self.inputs) {
             let check = try await run(5, "check")

@@ -94,10 +94,11 @@ private func withCopy<Result>(
     let copy = FileManager.default.temporaryDirectory.appending(path: "samovar-copy-\(UUID().uuidString)")
     defer { removeCopy(at: copy) }
     let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+    let (store, id) = (AdminClient(at: access), UUID())
     // It ends with this function.
-    async let _: Void = end(at: signals, removing: copy)
+    async let _: Void = end(at: signals, removing: copy, of: store, as: id)
     do {
-        _ = try await AdminClient(at: access).export(to: copy.path)
+        _ = try await store.export(to: copy.path, as: id)
     } catch AdminError.refused(let reason) {
         throw CommandFailure(.tryLater, reason)
     }
@@ -113,12 +114,27 @@ private func withCopy<Result>(
     }
 }
 
-/// At once, since nothing ends a replay that is under way.
-private func end(at signals: UnixSignalsSequence, removing copy: URL) async {
-    for await signal in signals {
-        removeCopy(at: copy)
-        // As a shell says of a process that a signal ended.
-        _exit(128 + signal.rawValue)
+/// At once if the copy is there, since nothing ends a replay that is under way. Else the store makes it also for a process that has gone, and
+/// nobody would delete it: so it is waited for, unless a second signal comes.
+private func end(at signals: UnixSignalsSequence, removing copy: URL, of store: AdminClient, as id: UUID) async {
+    await withDiscardingTaskGroup { group in
+        var wish = WishToEnd()
+        var isEnding = false
+        for await signal in signals {
+            let isRepeated = wish.isRepeated()
+            guard isRepeated || !isEnding else { continue }
+            isEnding = true
+            group.addTask {
+                if !isRepeated, !FileManager.default.fileExists(atPath: copy.path) {
+                    printError("the copy that the store makes is deleted first: a second signal ends this now, and may leave it")
+                    // However it ends: there is a copy, or none will come.
+                    _ = try? await store.export(to: copy.path, as: id)
+                }
+                removeCopy(at: copy)
+                // As a shell says of a process that a signal ended.
+                _exit(128 + signal.rawValue)
+            }
+        }
     }
 }
 

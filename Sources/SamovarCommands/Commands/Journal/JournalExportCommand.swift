@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+package import Foundation
 package import MessagePack
 package import SamovarHost
 import SamovarText
@@ -46,8 +46,8 @@ struct JournalExportCommand<Types: ProgramTypes>: AsyncParsableCommand {
 
 extension AdminClient {
     /// Has a running store copy its journal. The same question again, with the same id, is answered with how far it is.
-    package func export(to folder: String) async throws -> MessagePackValue {
-        let arguments: MessagePackValue = ["id": .string(UUID().uuidString), "folder": .string(folder)]
+    package func export(to folder: String, as id: UUID = UUID()) async throws -> MessagePackValue {
+        let arguments: MessagePackValue = ["id": .string(id.uuidString), "folder": .string(folder)]
         var answer = try await ask("export", arguments)
         while answer["done"] != .bool(true) {
             try await Task.sleep(for: .milliseconds(100))
