@@ -3,7 +3,7 @@ public struct JournalError: Error, Equatable, Sendable, CustomStringConvertible 
     /// The kind of an error; more kinds may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String {
-            case full, unavailable, denied, fenced, inputOutput, busy, damaged, lost, missing, format, misuse
+            case full, unavailable, denied, forbidden, fenced, inputOutput, busy, damaged, lost, missing, format, misuse
         }
         private let kind: Kind
 
@@ -15,6 +15,8 @@ public struct JournalError: Error, Equatable, Sendable, CustomStringConvertible 
         /// What keeps the journal is reached, and does not let this process in. Nothing has happened, and a person has to act: a
         /// process that starts ends, one that has begun tries the same call again.
         public static let denied = Code(kind: .denied)
+        /// The system does not let this user have the place of the journal. Nothing has happened, and a person has to act.
+        public static let forbidden = Code(kind: .forbidden)
         /// Another process has taken the journal over: this one writes nothing any more, and must end.
         public static let fenced = Code(kind: .fenced)
         /// The disk or the operating system failed: what is durable is unknown until a new process has read it. The
@@ -57,5 +59,7 @@ public struct JournalError: Error, Equatable, Sendable, CustomStringConvertible 
     package var isAway: Bool { code == .unavailable || code == .denied }
 
     /// Whether no later write may be tried: a second attempt could succeed on top of a loss.
-    package var forbidsWriting: Bool { code == .inputOutput || code == .damaged || code == .lost || code == .fenced }
+    package var forbidsWriting: Bool {
+        code == .inputOutput || code == .forbidden || code == .damaged || code == .lost || code == .fenced
+    }
 }

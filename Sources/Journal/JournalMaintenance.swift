@@ -79,7 +79,7 @@ public struct JournalMaintenance {
             }
             try journal.save(snapshot)
             report(.saved(bytes: snapshot.bytes.count))
-        } catch let error as JournalError where error.code == .inputOutput {
+        } catch let error as JournalError where error.code == .inputOutput || error.code == .forbidden {
             report(.failed(error))
         } catch {
             report(.notSaved("\(error)"))
@@ -97,7 +97,7 @@ public struct JournalMaintenance {
             let first = journal.first
             while try journal.trim(through: limit) { try proceed() }
             if journal.first > first { report(.trimmed(through: journal.first - 1)) }
-        } catch let error as JournalError where error.code == .inputOutput {
+        } catch let error as JournalError where error.code == .inputOutput || error.code == .forbidden {
             report(.failed(error))
         } catch {
             if !isStopping() { report(.notTrimmed("\(error)")) }

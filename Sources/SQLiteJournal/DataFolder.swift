@@ -32,8 +32,8 @@ public final class DataFolder: Sendable {
     ///     `false`; they take the same lock.
     ///   - wait: How long to wait for the lock.
     ///   - waiting: Told once, with who has the lock, if it has to be waited for.
-    /// - Throws: ``JournalError/Code/busy`` naming the process that has the lock, ``JournalError/Code/missing``, or
-    ///   ``JournalError/Code/inputOutput``.
+    /// - Throws: ``JournalError/Code/busy`` naming the process that has the lock, ``JournalError/Code/missing``,
+    ///   ``JournalError/Code/forbidden``, or ``JournalError/Code/inputOutput``.
     public init(
         at path: String, creating: Bool = true, wait: Duration = .seconds(5), waiting: (String) -> Void = { _ in }
     ) throws(JournalError) {
@@ -45,7 +45,7 @@ public final class DataFolder: Sendable {
         let file = "\(path)/\(Self.lockFile)"
         // A link might lead to a file that must not be written.
         let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw JournalError(errno: errno, "\(file) cannot be opened.") }
+        guard descriptor >= 0 else { throw JournalError(errno: errno, "\(file) cannot be opened.", isDoor: true) }
         let former: String
         do throws(JournalError) {
             try Self.lock(descriptor, at: file, of: path, wait: wait, waiting: waiting)

@@ -36,7 +36,7 @@ enum FileSystem {
             throw JournalError(.inputOutput, "The folder \(path) cannot be created: \(path) is a symbolic link to nowhere.")
         case EEXIST: throw JournalError(.inputOutput, "The folder \(path) cannot be created: \(path) is a file.")
         case ENOENT: return nil
-        default: throw JournalError(errno: failure, "The folder \(path) cannot be created.")
+        default: throw JournalError(errno: failure, "The folder \(path) cannot be created.", isDoor: true)
         }
     }
 
@@ -293,11 +293,14 @@ enum FileSystem {
 }
 
 extension JournalError {
-    /// - Parameter isBegun: false if nothing was written yet; then what the process lacks for it is no failure of the disk.
-    init(errno: CInt, _ message: String, isBegun: Bool = true) {
+    /// - Parameters:
+    ///   - isBegun: false if nothing was written yet; then what the process lacks for it is no failure of the disk.
+    ///   - isDoor: whether it is the first thing that is done at a place; then what the system forbids is no failure of the disk.
+    init(errno: CInt, _ message: String, isBegun: Bool = true, isDoor: Bool = false) {
         let code: Code =
             switch errno {
             case ENOSPC, EDQUOT: .full
+            case EACCES where isDoor, EPERM where isDoor, EROFS where isDoor: .forbidden
             case EMFILE where !isBegun, ENFILE where !isBegun, ENOMEM where !isBegun: .unavailable
             default: .inputOutput
             }

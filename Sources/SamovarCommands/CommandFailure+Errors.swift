@@ -17,6 +17,7 @@ extension CommandFailure {
                 case .configuration: .configuration
                 case .busy: .tryLater
                 case .damaged: .badData
+                case .forbidden: .noPermission
                 case .inputOutput: .inputOutput
                 case .program: .internal
                 case .again: .unavailable

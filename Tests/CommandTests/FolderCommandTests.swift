@@ -11,6 +11,17 @@ import Testing
         #expect(try await store.wait() == .exited(74))
         #expect(store.errors.hasPrefix("error: The folder /proc/x cannot be created: /proc takes no folders"), "\(store.errors)")
     }
+
+    /// Not even root makes folders in `/sys`.
+    @Test(arguments: ["store", "up"])
+    func `A data folder that the system forbids ends the command with 77 and a sentence, and nothing is tried again`(
+        _ command: String
+    ) async throws {
+        let scratch = try Scratch()
+        let child = try Child(Executable.counter, [command, "--data", "/sys/samovar"], in: scratch)
+        #expect(try await child.wait() == .exited(77))
+        #expect(child.errors.contains("error: The folder /sys/samovar cannot be created. ("), "\(child.errors)")
+    }
     #endif
 
     @Test func `A data folder behind a link to nowhere ends the store with a sentence`() async throws {

@@ -15,6 +15,12 @@ import Testing
         #expect(permissions == 0o700)
     }
 
+    @Test(arguments: [EACCES, EPERM, EROFS])
+    func `What the system forbids at the door is no failure of the disk, and behind it is one`(_ number: CInt) {
+        #expect(JournalError(errno: number, "data/lock cannot be opened.", isDoor: true).code == .forbidden)
+        #expect(JournalError(errno: number, "data/head cannot be written.").code == .inputOutput)
+    }
+
     @Test func `A second opener is told which process has the folder`() throws {
         let scratch = try Scratch()
         let folder = try DataFolder(at: scratch.data)

@@ -177,7 +177,9 @@ package final class Supervisor: Sendable {
             let isEarly = isFirst && ContinuousClock.now - started < Self.earlyLife
             // A port that is taken stays so. What ends a page later, such as a session that has expired, is mended by another start.
             let isTaken = role == .page && isEarly && status == .exited(CommandFailure.Code.unavailable.rawValue)
-            if !isInUse, case .exited(let code) = status, isTaken || Self.finalCodes(of: role, isEarly: isEarly).contains(code),
+            let isForbidden = role.isStore && isFirst && status == .exited(CommandFailure.Code.noPermission.rawValue)
+            if !isInUse, case .exited(let code) = status,
+                isTaken || isForbidden || Self.finalCodes(of: role, isEarly: isEarly).contains(code),
                 let failure = CommandFailure.Code(rawValue: code)
             {
                 switch role {

@@ -11,6 +11,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         case busy
         /// The journal is damaged, or tells another story than the program.
         case damaged
+        /// The system does not let this user have the data folder.
+        case forbidden
         /// The disk or the sockets failed.
         case inputOutput
         /// The program does not survive its own journal, or the journal lost its tail. Another start cannot help.
@@ -67,6 +69,7 @@ extension StoreError {
         let code: Code =
             switch error.code {
             case .busy: .busy
+            case .forbidden: .forbidden
             case .fenced: .again
             case .damaged, .lost: .damaged
             case .format, .missing, .denied: .configuration

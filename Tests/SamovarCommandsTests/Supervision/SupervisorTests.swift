@@ -123,6 +123,22 @@ struct SupervisorTests {
         #expect(error?.code == .tryLater)
     }
 
+    @Test func `A folder that a store may not have ends the whole at the first start, and none behind it`() async throws {
+        let error = await #expect(throws: CommandFailure.self) { try await supervisor("exit 77").run() }
+        #expect(error?.code == .noPermission)
+
+        let scratch = try Scratch()
+        let starts = scratch.folder("starts")
+        let supervisor = supervisor(
+            "echo start >> \(starts); case $(grep -c start \(starts)) in 1) exit 1;; 2) exit 77;; *) \(Self.serving);; esac")
+        async let end: Void = supervisor.run()
+        try await eventually("it is started a third time") {
+            FileManager.default.contents(atPath: starts) == Data("start\nstart\nstart\n".utf8)
+        }
+        await supervisor.end()
+        try await end
+    }
+
     @Test func `A store that starts later is told which workers have ended`() async throws {
         let scratch = try Scratch()
         let sign = scratch.folder("sign")
