@@ -164,6 +164,24 @@ import Testing
         #expect(try await page.page.wait() == .exited(0), "\(page.page.errors)")
     }
 
+    @Test func `A page whose session has expired begins another one, and takes inputs as before`() async throws {
+        let page = try await ServedPage(
+            storeVariables: ["SAMOVAR_STORE_SILENCE_SECONDS": "3", "SAMOVAR_STORE_SESSION_IDLE_SECONDS": "3"])
+        func add(_ name: String) throws -> String {
+            try page.post("/api/v1/send", #"{"input":"{\"add\":{\"name\":\"\#(name)\"}}"}"#)
+        }
+        #expect(try add("pears").contains("applied"))
+        let process = try #require(ProcessTable.entry(page.page.id))
+        process.send(SIGSTOP)
+        try await eventually("the session expires") { try await page.command("journal", "list").contains("sessionExpired") }
+        process.send(SIGCONT)
+        try await eventually("it is told: \(page.page.errors)") {
+            page.page.errors.contains("another session is begun, for the store has ended this one: ")
+        }
+        #expect(try add("figs").contains("applied"))
+        #expect(page.page.end == nil, "\(page.page.errors)")
+    }
+
     @Test func `Whoever takes all its descriptors ends no server`() async throws {
         let page = try await ServedPage(descriptors: 100)
         var taken: [Int32] = []

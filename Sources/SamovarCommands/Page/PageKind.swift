@@ -13,7 +13,7 @@ public struct PageKind: Sendable {
     package let explore: @Sendable (ExploreRequest) async throws -> Void
 
     /// - Parameters:
-    ///   - serve: serves the page until its task is cancelled.
+    ///   - serve: runs the client and serves the page, until the client ends or the task is cancelled.
     ///   - explore: what the process does that computes the past for it.
     package init(
         serve: @escaping @Sendable (PageRequest) async throws -> Void,
@@ -25,8 +25,8 @@ public struct PageKind: Sendable {
 
 /// Which store a page shows, and where.
 package struct PageRequest: Sendable {
-    /// Runs, and knows of no types.
-    package let client: StoreClient
+    /// Knows of no types. What serves the page runs it.
+    package let client: PageClient
     package let admin: AdminClient
     /// On the loopback interface; 0 for one that is free.
     package let port: UInt16

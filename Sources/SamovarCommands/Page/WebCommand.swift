@@ -40,7 +40,8 @@ package struct WebCommand<Types: ProgramTypes>: AsyncParsableCommand {
         let settings = try options.settings()
         let store = try settings.access(for: Types.self)
         let logger = settings.logger("web")
-        let client = try StoreClient(at: store, schema: Types.schema, logger: logger)
+        let schema = Types.schema
+        let client = try PageClient(logger: logger) { try StoreClient(at: store, schema: schema, logger: logger) }
         // A store that is known by its sockets alone has no folder for a token.
         let folder = settings.endpoint == nil ? try settings.dataFolder(for: Types.self) : settings.dataOfStore
         if folder == nil, let data = settings.data {
@@ -74,24 +75,16 @@ extension WebCommand {
     }
 }
 
-/// A page and the client through which it sees its store.
+/// A page, which ends with the client through which it sees its store.
 private struct PageService: Service {
     let page: PageKind
     let request: PageRequest
 
     func run() async throws {
         try await cancelWhenGracefulShutdown {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await request.client.run() }
-                group.addTask { try await page.serve(request) }
-                defer {
-                    end()
-                    group.cancelAll()
-                }
-                do {
-                    try await group.next()
-                } catch is CancellationError {}
-            }
+            do {
+                try await page.serve(request)
+            } catch is CancellationError {}
         }
     }
 

@@ -175,7 +175,7 @@ package final class Supervisor: Sendable {
             // A store that had the folder before waits for whatever has it by now, such as a command that reads a long journal.
             let isInUse = role.isStore && !isFirst && status == .exited(CommandFailure.Code.tryLater.rawValue)
             let isEarly = isFirst && ContinuousClock.now - started < Self.earlyLife
-            // A port that is taken stays so. What ends a page later, such as a session that has expired, is mended by another start.
+            // A port that is taken stays so. What ends a page later is mended by another start.
             let isTaken = role == .page && isEarly && status == .exited(CommandFailure.Code.unavailable.rawValue)
             let isForbidden = role.isStore && isFirst && status == .exited(CommandFailure.Code.noPermission.rawValue)
             if !isInUse, case .exited(let code) = status,

@@ -44,20 +44,22 @@ final class LiveHub: Sendable {
     private static let refusedSeconds = 60
 
     private let contents = Mutex(Contents())
-    private let client: StoreClient
+    private let client: PageClient
     private let admin: AdminClient
     private let start = ContinuousClock.now
 
-    init(_ client: StoreClient, _ admin: AdminClient) {
+    init(_ client: PageClient, _ admin: AdminClient) {
         (self.client, self.admin) = (client, admin)
     }
 
     private var now: Timestamp { Timestamp(microseconds: (ContinuousClock.now - start).microseconds) }
 
     /// Until the client ends, or the task is cancelled.
-    func run() async {
-        await withDiscardingTaskGroup { group in
-            group.addTask { for await event in self.client.views() { self.heard(event) } }
+    ///
+    /// - Throws: what ends the client.
+    func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.client.run { self.heard($0) } }
             group.addTask {
                 var seconds = 0
                 while !Task.isCancelled {
@@ -68,6 +70,8 @@ final class LiveHub: Sendable {
                     try? await Task.sleep(for: .seconds(1))
                 }
             }
+            defer { group.cancelAll() }
+            try await group.next()
         }
     }
 

@@ -15,9 +15,9 @@ struct PageServer: Sendable {
         self.request = request
     }
 
-    /// Serves until the task is cancelled.
+    /// Serves until the client ends, or the task is cancelled.
     ///
-    /// - Throws: `CommandFailure` if it cannot listen, or no token can be kept.
+    /// - Throws: `CommandFailure` if it cannot listen, or no token can be kept; what ends the client.
     func run() async throws {
         let token = try PageToken.kept(in: request.tokenFile)
         let hub = LiveHub(request.client, request.admin)
@@ -29,7 +29,7 @@ struct PageServer: Sendable {
         }
         let past = explorer.map { PastPages(explorer: $0, hub: hub) }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await hub.run() }
+            group.addTask { try await hub.run() }
             if let explorer { group.addTask { await explorer.run() } }
             group.addTask { try await serve(PageHandler(gate: gate, hub: hub, past: past, request: request), gate) }
             defer { group.cancelAll() }

@@ -1,0 +1,58 @@
+package import Logging
+package import SamovarHost
+import SamovarWire
+import Synchronization
+
+/// A page's client of its store. When the store has ended its session, another one follows: nothing of a page depends on one.
+package final class PageClient: Sendable {
+    private let make: @Sendable () throws -> StoreClient
+    private let state: Mutex<(client: StoreClient, isClosed: Bool)>
+    private let logger: Logger
+
+    /// Before the next session, so that no store can keep a page busy with them.
+    private static let pause = Duration.seconds(1)
+
+    /// - Parameter make: gives a client that has not run.
+    package init(logger: Logger, _ make: @escaping @Sendable () throws -> StoreClient) throws {
+        (self.make, self.logger) = (make, logger)
+        state = Mutex((try make(), false))
+    }
+
+    /// Until `close`, or the task is cancelled.
+    ///
+    /// - Parameter heard: gets what is heard of views.
+    /// - Throws: what ends a client for another reason than the end of its session.
+    package func run(_ heard: @escaping @Sendable (StoreClient.ViewEvent) -> Void) async throws {
+        while !state.withLock({ $0.isClosed }) {
+            let client = client
+            async let views: Void = Self.watch(client, heard)
+            do {
+                return try await client.run()
+            } catch let error as PeerError where error.code == .sessionExpired {
+                await views
+                heard(.stale)
+                let next = try make()
+                state.withLock { $0.client = next }
+                logger.warning("another session is begun, for the store has ended this one: \(error)")
+                try await Task.sleep(for: Self.pause)
+            }
+        }
+    }
+
+    private static func watch(_ client: StoreClient, _ heard: @Sendable (StoreClient.ViewEvent) -> Void) async {
+        for await event in client.views() { heard(event) }
+    }
+
+    private var client: StoreClient { state.withLock { $0.client } }
+
+    /// Sends an input and waits until its turn is on disk.
+    package func send(_ input: [UInt8]) async -> StoreClient.Result { await client.send(input) }
+
+    /// Ends the session and `run`.
+    package func close() {
+        state.withLock { state in
+            state.isClosed = true
+            return state.client
+        }.close()
+    }
+}
