@@ -132,12 +132,16 @@ import Testing
         _ command: [String]
     ) async throws {
         let scratch = try Scratch()
-        for variables in [[:], ["SAMOVAR_DATA": scratch.folder("data")]] {
-            let words = command + ["--endpoint", "ipc://" + scratch.folder("sockets")]
-            let child = try Child(Executable.counter, words, in: scratch, variables: variables)
+        let endpoint = "ipc://" + scratch.folder("sockets")
+        for (place, flags, variables) in [
+            ("--endpoint", ["--endpoint", endpoint], [:]),
+            ("--endpoint", ["--endpoint", endpoint], ["SAMOVAR_DATA": scratch.folder("data")]),
+            ("SAMOVAR_ENDPOINT", [], ["SAMOVAR_ENDPOINT": endpoint]),
+        ] as [(String, [String], [String: String])] {
+            let child = try Child(Executable.counter, command + flags, in: scratch, variables: variables)
             #expect(try await child.wait() == .exited(64), "\(child.output)")
             #expect(
-                child.errors.hasPrefix("error: --endpoint does not lead to a journal, which this command needs: name "),
+                child.errors.hasPrefix("error: \(place) does not lead to a journal, which this command needs: name "),
                 "\(child.errors)")
         }
     }

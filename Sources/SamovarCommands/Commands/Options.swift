@@ -85,9 +85,11 @@ extension ProcessSettings {
 
     /// Where the journal is, for a command that comes to its store by that alone.
     func namedJournal<Types: ProgramTypes>(for types: Types.Type) throws -> JournalLocation {
-        guard journal != nil || !isDataOfAnother || !storePlaces.contains("--endpoint") else {
+        guard journal != nil || !isDataOfAnother else {
+            // Behind that of the data folder.
+            let place = storePlaces.last ?? "--endpoint"
             throw CommandFailure(
-                .usage, "--endpoint does not lead to a journal, which this command needs: name the store's data folder with --data")
+                .usage, "\(place) does not lead to a journal, which this command needs: name the store's data folder with --data")
         }
         return try journal(for: types)
     }
