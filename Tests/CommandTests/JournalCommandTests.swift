@@ -267,6 +267,21 @@ import Testing
         #expect(try await store.run("replay", "--state").output.contains(#""sync":3"#))
     }
 
+    @Test func `An import of what is not there or damaged makes no folder`() async throws {
+        let (store, turns) = try await Self.stopped()
+        try await store.damage(turns[2])
+        let target = store.scratch.folder("new")
+        for (source, reason) in [
+            (store.scratch.folder("none"), "There is no data folder "), (store.data, "the journal in \(store.data) is damaged: "),
+        ] {
+            let child = try Child(
+                Executable.counter, ["journal", "import", source, "--data", target + "/data"], in: store.scratch)
+            #expect(try await child.wait() != .exited(0))
+            #expect(child.errors.contains(reason), "\(child.errors)")
+            #expect(!FileManager.default.fileExists(atPath: target))
+        }
+    }
+
     // MARK: Trimming
 
     @Test func `A store that retains little trims behind its snapshots and says so`() async throws {

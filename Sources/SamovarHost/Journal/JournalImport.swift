@@ -27,21 +27,19 @@ public struct JournalImport: Sendable {
         _ source: JournalLocation, into location: JournalLocation, moves: Bool = false
     ) async throws -> JournalImport {
         try await onJournalThread {
+            // A folder that is to be made has no replacement to end; nor is it made for a source that is of no use.
+            let found = location.hasNoFolder ? try sound(source) : nil
             let target = try JournalTarget(location, creating: true)
             defer { target.close() }
             if let (journal, archive) = try target.resumed() {
                 return JournalImport(
                     last: journal.last, timeline: try JournalSalvage.timeline(of: journal), archive: archive, wasResumed: true)
             }
-            let journal = try source.open(examining: true)
-            let examination = try JournalExamination(of: journal)
-            if let problem = examination.problems.first {
-                throw StoreError(.damaged, "the journal in \(source) is damaged: \(problem)")
-            }
-            guard journal.last > 0 else { throw StoreError(.configuration, "the journal in \(source) has no turns") }
+            let journal = try found ?? sound(source)
             guard moves else {
-                let (timeline, archive) = try JournalCopy.replace(target, by: journal, through: journal.last)
-                return JournalImport(last: examination.sound, timeline: timeline, archive: archive)
+                let last = journal.last
+                let (timeline, archive) = try JournalCopy.replace(target, by: journal, through: last)
+                return JournalImport(last: last, timeline: timeline, archive: archive)
             }
             if let last = try lastMoved(of: journal, to: target, at: location) {
                 let timeline = try JournalSalvage.timeline(of: journal)
@@ -62,6 +60,16 @@ public struct JournalImport: Sendable {
             try source.leave(for: location)
             return JournalImport(last: last, timeline: timeline, archive: archive)
         }
+    }
+
+    /// Opens the journal that is to be copied.
+    private static func sound(_ source: JournalLocation) throws -> any StoredJournal {
+        let journal = try source.open(examining: true)
+        if let problem = try JournalExamination(of: journal).problems.first {
+            throw StoreError(.damaged, "the journal in \(source) is damaged: \(problem)")
+        }
+        guard journal.last > 0 else { throw StoreError(.configuration, "the journal in \(source) has no turns") }
+        return journal
     }
 
     /// The last turn at the target if this journal has been moved there before; nil if it is to be moved.

@@ -59,6 +59,9 @@ public struct JournalLocation: Sendable, CustomStringConvertible {
         return Self.resolved(dataFolder) == Self.resolved(other.dataFolder)
     }
 
+    /// Whether the journal is to be in a folder that is not there.
+    var hasNoFolder: Bool { place == nil && !FileManager.default.fileExists(atPath: dataFolder) }
+
     /// What a journal that has gone there says of it. A folder has its whole path, for whoever reads it may work in another one.
     var fullName: String { place.map { "\($0)" } ?? Self.absolute(dataFolder) }
 
