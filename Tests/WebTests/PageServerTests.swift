@@ -40,6 +40,16 @@ import Testing
         #expect(try page.ask("/api/v1/status", ["Authorization: Bearer \(token)"]).status == 401)
     }
 
+    @Test func `A data folder that is not there is told, and not made`() async throws {
+        let scratch = try Scratch()
+        let folder = scratch.folder("none")
+        let page = try Child(Executable.tally, ["web", "--data", folder + "/data", "--port", "0"], in: scratch)
+        try await eventually("the page is there: \(page.errors)") { page.output.contains("the page is at http://") }
+        let words = "there is no data folder \(folder)/data: its store is waited for, and the token is one for this start alone"
+        #expect(page.errors.contains(words), "\(page.errors)")
+        #expect(!FileManager.default.fileExists(atPath: folder))
+    }
+
     @Test func `Each answer forbids what the page does not need`() async throws {
         let page = try await ServedPage()
         for (path, status) in [("/", 200), ("/page.js", 200), ("/nothing", 401)] {

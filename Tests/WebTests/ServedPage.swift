@@ -35,6 +35,8 @@ final class ServedPage: Sendable {
             store.send(SIGTERM)
             try await store.wait()
         }
+        // Where none is, a page keeps no token.
+        try await eventually("the folder is there: \(store.errors)") { FileManager.default.fileExists(atPath: data) }
         let limit = descriptors.map { "ulimit -n \($0); " } ?? ""
         page = try Child(
             "sh", ["-c", limit + #"exec "$@""#, "sh", tool ?? program, "web", "--data", data, "--port", "0"] + doors.page,

@@ -49,7 +49,13 @@ package struct WebCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 "the data folder \(data) may be another store's than the one at the endpoint: no past, and a token for this start alone, unless --data names it"
             )
         }
-        let tokenFile = folder.map { "\($0)/web.token" }
+        // The store that `up` starts makes its folder; any other folder that is not there may be a slip of the pen.
+        let isMissing = folder.map { !lifeline && !FileManager.default.fileExists(atPath: $0) } ?? false
+        if let folder, isMissing {
+            logger.warning(
+                "there is no data folder \(folder): its store is waited for, and the token is one for this start alone")
+        }
+        let tokenFile = isMissing ? nil : folder.map { "\($0)/web.token" }
         let request = PageRequest(
             client: client, admin: try settings.admin(for: Types.self), port: port, title: Types.schema?.name ?? "Samovar",
             tokenFile: tokenFile, explorer: explorer(settings, folder), logger: logger,
