@@ -42,6 +42,15 @@ import Testing
         #expect(store.errors.contains("The folder data cannot be created: the working directory was removed"), "\(store.errors)")
     }
 
+    @Test func `A store in a folder of everybody says so once`() async throws {
+        let scratch = try Scratch()
+        let data = try Self.sharedFolder(in: scratch, owner: nil)
+        let store = try Child(Executable.counter, ["store", "--data", data], in: scratch)
+        try await eventually("the store serves: \(store.errors)") { store.errors.contains("serving") }
+        let words = "the data folder \(data) is open to others (mode 777): protect it with chmod 700"
+        #expect(store.errors.ranges(of: words).count == 1, "\(store.errors)")
+    }
+
     // MARK: Sockets
 
     /// A folder in which everybody may write, made by another user if this one may do that.

@@ -1,4 +1,5 @@
 import Foundation
+import ProcessSupport
 import Testing
 
 @testable import SamovarHost
@@ -14,6 +15,19 @@ import Testing
         for path in ["\(here)/data", "\(here)/./data/", "./data", "other/../data"] {
             #expect(JournalLocation(dataFolder: path).isNamed(by: location.fullName), "\(path)")
         }
+    }
+
+    @Test(arguments: [(0o700, nil), (0o750, "750"), (0o777, "777"), (0o1777, "1777")] as [(mode_t, String?)])
+    func `A data folder that others may enter is told with its mode and the remedy`(_ mode: mode_t, _ words: String?) throws {
+        let scratch = try Scratch()
+        let location = JournalLocation(dataFolder: scratch.folder("data"))
+        #expect(location.exposure == nil, "it is not there")
+        try FileManager.default.createDirectory(atPath: location.dataFolder, withIntermediateDirectories: false)
+        #expect(chmod(location.dataFolder, mode) == 0)
+        let expected = words.map {
+            "the data folder \(location.dataFolder) is open to others (mode \($0)): protect it with chmod 700"
+        }
+        #expect(location.exposure == expected)
     }
 
     @Test func `A path that is not whole names only what is given in the same words`() {

@@ -57,6 +57,7 @@ final class StoreLoop: Sendable {
         if endpoint.isInsecure, keys == nil {
             logger.warning("\(endpoint) has no keys: every user of this machine can send inputs, run effects and see views there")
         }
+        if let exposure = configuration.journal.exposure { logger.warning("\(exposure)") }
         var isFresh = configuration.isFresh
         var pause = 0
         while true {
