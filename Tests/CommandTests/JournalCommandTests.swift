@@ -35,6 +35,34 @@ import Testing
         #expect(batches.output.hasPrefix("turn 1  "), "\(batches.output)")
     }
 
+    @Test func `Who lists turns beyond the end is told where that is`() async throws {
+        let (store, _) = try await Self.stopped()
+        let last = try #require(try await store.run("journal", "verify", "--json").json["last"] as? Int)
+        for more in [[], ["--batches"], ["--format", "json"]] {
+            let beyond = try store.start(["journal", "list", "--from", "\(last + 1)"] + more)
+            #expect(try await beyond.wait() == .exited(0) && beyond.output == "")
+            #expect(beyond.errors == "note: the journal ends at turn \(last)\n")
+        }
+        #expect(try await store.run("journal", "list", "--from", "\(last)").errors == "")
+    }
+
+    @Test func `A journal that was moved says where to, wherever it is looked at`() async throws {
+        let (store, _) = try await Self.stopped()
+        #expect(try await store.run("journal", "verify", "--json").json["movedTo"] is NSNull)
+        let target = store.scratch.folder("target")
+        let move = try Child(
+            Executable.counter, ["journal", "import", "--move", store.data, "--data", target], in: store.scratch)
+        #expect(try await move.wait() == .exited(0), "\(move.errors)")
+        let verified = try await store.run("journal", "verify")
+        #expect(verified.end == .exited(0) && verified.output.contains("\nmoved to  \(target), and closed for good\n"))
+        #expect(try await store.run("journal", "verify", "--json").json["movedTo"] as? String == target)
+        let list = try await store.run("journal", "list")
+        #expect(list.output.contains("started"))
+        #expect(list.errors == "note: the journal was moved to \(target), and is closed for good\n")
+        let moved = try Child(Executable.counter, ["journal", "verify", "--data", target], in: store.scratch)
+        #expect(try await moved.wait() == .exited(0) && !moved.output.contains("moved to"))
+    }
+
     @Test func `A sound journal verifies also with the generic tool`() async throws {
         let (store, turns) = try await Self.stopped()
         let verified = try Child(Executable.samovar, ["journal", "verify", "--data", store.data], in: store.scratch)

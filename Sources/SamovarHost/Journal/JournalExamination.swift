@@ -34,6 +34,8 @@ public struct JournalExamination: Sendable {
     public internal(set) var program: String?
     /// Which turn of which timeline this one goes on from, if it was salvaged or imported.
     public internal(set) var ancestor: String?
+    /// Where it has gone, if it was moved and is closed for good.
+    public internal(set) var moved: String?
     /// The first turn that is kept.
     public internal(set) var first = 1
     /// The last turn of the last sound batch.
@@ -134,6 +136,7 @@ public struct JournalExamination: Sendable {
             program = try journal.fact(OpenedJournal.Fact.program).map { String(decoding: $0, as: UTF8.self) }
             _ = try journal.fact(OpenedJournal.Fact.secret)
             ancestor = try journal.fact(OpenedJournal.Fact.ancestor).map { String(decoding: $0, as: UTF8.self) }
+            moved = try OpenedJournal.place(ofMoved: journal)
         } catch {
             guard error.code == .damaged else { throw error }
             hasLostFacts = true

@@ -87,12 +87,11 @@ public struct JournalImport: Sendable {
             guard [.missing, .damaged, .lost].contains(error.code) else { throw error }
             return nil
         }
-        let isOpen = try other.identity == journal.identity && other.fact(OpenedJournal.Fact.moved) == nil
+        let isOpen = try other.identity == journal.identity && OpenedJournal.place(ofMoved: other) == nil
         let last = other.last
         try other.close()
         guard isOpen else { return nil }
-        let moved = try journal.fact(OpenedJournal.Fact.moved)
-        let isClosed = moved.map { location.isNamed(by: String(decoding: $0, as: UTF8.self)) } ?? false
+        let isClosed = try OpenedJournal.place(ofMoved: journal).map { location.isNamed(by: $0) } ?? false
         if isClosed, last >= journal.last { return last }
         throw StoreError(
             .configuration,
@@ -106,15 +105,14 @@ public struct JournalImport: Sendable {
     private static func isClosed(
         _ journal: any StoredJournal, in source: JournalLocation, for target: JournalLocation
     ) throws -> Bool {
-        guard let moved = try journal.fact(OpenedJournal.Fact.moved) else { return false }
-        guard target.isNamed(by: String(decoding: moved, as: UTF8.self)) else { throw StoreError(moved: moved, from: source) }
+        guard let moved = try OpenedJournal.place(ofMoved: journal) else { return false }
+        guard target.isNamed(by: moved) else { throw StoreError(moved: moved, from: source) }
         return true
     }
 }
 
 extension StoreError {
-    init(moved place: [UInt8], from source: JournalLocation) {
-        let place = String(decoding: place, as: UTF8.self)
+    init(moved place: String, from source: JournalLocation) {
         self.init(
             .configuration,
             "the journal in \(source) was moved to \(place), and is closed for good; `journal import --move` from there brings it back"

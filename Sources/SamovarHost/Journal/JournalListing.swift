@@ -13,6 +13,16 @@ public enum JournalListing {
         public let bytes: Int
     }
 
+    /// What there is to be listed.
+    public struct Extent: Sendable {
+        /// The first turn that is kept.
+        public let first: Int
+        /// The last turn; less than the first if there are none.
+        public let last: Int
+        /// Where the journal has gone, if it is closed for good.
+        public let moved: String?
+    }
+
     /// Which turns are listed.
     public enum Selection: Sendable {
         case turns(ClosedRange<Int>)
@@ -34,9 +44,10 @@ public enum JournalListing {
     ///
     /// - Parameter body: what it throws ends the listing and is passed on.
     /// - Throws: `StoreError` if the journal cannot be read.
+    @discardableResult
     public static func records(
         in location: JournalLocation, _ selection: Selection, _ body: @escaping @Sendable (Record) throws -> Void
-    ) async throws {
+    ) async throws -> Extent {
         try await read(location, selection) { batch, turns in
             try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
                 if turns.contains(record.turn) { try body(record) }
@@ -45,9 +56,10 @@ public enum JournalListing {
     }
 
     /// Likewise the batches that hold some turns.
+    @discardableResult
     public static func batches(
         in location: JournalLocation, _ selection: Selection, _ body: @escaping @Sendable (BatchEntry) throws -> Void
-    ) async throws {
+    ) async throws -> Extent {
         try await read(location, selection) { batch, _ in
             try body(BatchEntry(first: batch.first, last: batch.last, bytes: batch.bytes.count))
         }
@@ -56,12 +68,14 @@ public enum JournalListing {
     private static func read(
         _ location: JournalLocation, _ selection: Selection,
         _ body: @escaping @Sendable (Batch, ClosedRange<Int>) throws -> Void
-    ) async throws {
+    ) async throws -> Extent {
         try await onJournalThread {
             do {
                 let journal = try location.openBesideStore()
-                guard let turns = selection.turns(of: journal) else { return }
+                let extent = Extent(first: journal.first, last: journal.last, moved: try OpenedJournal.place(ofMoved: journal))
+                guard let turns = selection.turns(of: journal) else { return extent }
                 try journal.read(from: turns.lowerBound, through: turns.upperBound) { try body($0, turns) }
+                return extent
             } catch let error as ReplayError {
                 throw StoreError(.damaged, "the journal in \(location) cannot be read: \(error)")
             }

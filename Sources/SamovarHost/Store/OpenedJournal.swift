@@ -76,9 +76,14 @@ struct OpenedJournal: Sendable {
         if folder != nil { try requireNotMoved(location) }
     }
 
+    /// Where a journal has gone; nil for one that has stayed.
+    static func place(ofMoved journal: any StoredJournal) throws(JournalError) -> String? {
+        try journal.fact(Fact.moved).map { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// A store does not go on with a journal that has gone elsewhere.
     func requireNotMoved(_ location: JournalLocation) throws(StoreError) {
-        guard let moved = try StoreError.replacing({ () throws(JournalError) in try journal.fact(Fact.moved) }) else { return }
+        guard let moved = try StoreError.replacing({ () throws(JournalError) in try Self.place(ofMoved: journal) }) else { return }
         throw StoreError(moved: moved, from: location)
     }
 

@@ -34,10 +34,19 @@ struct JournalListCommand<Types: ProgramTypes>: AsyncParsableCommand {
         let journal = try options.settings().servedJournal(for: Types.self)
         let turns = last.map { JournalListing.Selection.newest($0) } ?? .turns((from ?? 1)...(to ?? .max))
         let format = format
-        if batches {
-            try await JournalListing.batches(in: journal, turns) { printData(Self.line(of: $0, format)) }
-        } else {
-            try await JournalListing.records(in: journal, turns) { printData(Self.line(of: $0, format)) }
+        let extent =
+            if batches {
+                try await JournalListing.batches(in: journal, turns) { printData(Self.line(of: $0, format)) }
+            } else {
+                try await JournalListing.records(in: journal, turns) { printData(Self.line(of: $0, format)) }
+            }
+        if let place = extent.moved {
+            printError("note: the journal was moved to \(escapeForTerminal(place)), and is closed for good")
+        }
+        if let from, from > extent.last {
+            printError("note: the journal ends at turn \(extent.last)")
+        } else if let to, to < extent.first {
+            printError("note: the journal begins at turn \(extent.first)")
         }
     }
 

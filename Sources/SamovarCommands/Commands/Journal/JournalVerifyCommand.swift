@@ -38,6 +38,7 @@ struct JournalVerifyCommand<Types: ProgramTypes>: AsyncParsableCommand {
         if let program = found.program { lines.append("program   \(escapeForTerminal(program))") }
         if let timeline = found.timeline { lines.append("timeline  \(timeline)") }
         if let ancestor = found.ancestor { lines.append("goes on from \(escapeForTerminal(ancestor))") }
+        if let moved = found.moved { lines.append("moved to  \(escapeForTerminal(moved)), and closed for good") }
         let sound = found.sound < found.first ? "no turns" : turnsText(found.first, found.sound)
         lines.append("sound     \(sound) in \(found.batches) batches of \(found.bytes) bytes")
         for snapshot in found.snapshots {
@@ -53,6 +54,7 @@ struct JournalVerifyCommand<Types: ProgramTypes>: AsyncParsableCommand {
             "program": found.program.map { .string($0) } ?? .nil,
             "timeline": found.timeline.map { .string("\($0)") } ?? .nil,
             "ancestor": found.ancestor.map { .string($0) } ?? .nil,
+            "movedTo": found.moved.map { .string($0) } ?? .nil,
             "first": .int(Int64(found.first)),
             "last": .int(Int64(found.sound)),
             "witnessed": .int(Int64(found.witnessed)),
