@@ -63,6 +63,19 @@ import Testing
         #expect(try await moved.wait() == .exited(0) && !moved.output.contains("moved to"))
     }
 
+    @Test func `A snapshot that cannot be used is named with the reason, and the journal is sound without it`() async throws {
+        let store = try await CounterStore(workers: 0)
+        try await store.increment(1)
+        try await store.stop()
+        let folder = store.data + "/snapshots"
+        let turn = try #require(try FileManager.default.contentsOfDirectory(atPath: folder).first)
+        try Data("none".utf8).write(to: URL(filePath: "\(folder)/\(turn)"))
+        let verified = try await store.run("journal", "verify")
+        #expect(verified.end == .exited(0), "\(verified.errors)")
+        #expect(verified.output.contains("\nsnapshot  turn \(turn): cannot be used: "), "\(verified.output)")
+        #expect(verified.output.contains(" is damaged: it is no snapshot."), "\(verified.output)")
+    }
+
     @Test func `A sound journal verifies also with the generic tool`() async throws {
         let (store, turns) = try await Self.stopped()
         let verified = try Child(Executable.samovar, ["journal", "verify", "--data", store.data], in: store.scratch)

@@ -9,15 +9,13 @@ extension StoreState {
     static let snapshotVersion = 9
     /// The number of its fields, by format. Format 6 lacks the sessions that their clients have ended, 7 what is paused and the rules of
     /// queues, and 8 the keys of sessions and workers: the builds that wrote them remembered none.
-    private static let snapshotFields = [6: 16, 7: 17, 8: 18, 9: 18]
+    fileprivate static let snapshotFields = [6: 16, 7: 17, 8: 18, 9: 18]
 
     /// Reads the beginning of a snapshot: its format, and of how many values it is an array.
     fileprivate static func readFormat(_ reader: inout MessagePackReader) throws -> (version: Int, fields: Int) {
         let fields = try reader.readArrayHeader()
         let version = try reader.readInt()
-        guard let expected = snapshotFields[version] else {
-            throw WireError.malformed("a snapshot of format \(version); this build reads \(snapshotVersion)")
-        }
+        guard let expected = snapshotFields[version] else { throw SnapshotFormatError(format: version) }
         guard fields == expected else { throw WireError.malformed("a snapshot has \(expected) fields, not \(fields)") }
         return (version, fields)
     }
@@ -119,6 +117,18 @@ extension StoreState {
     private func migrated(_ effect: OpenEffect, from author: Int) throws -> OpenEffect {
         guard author < engine.schema.version else { return effect }
         return effect.with(payload: try engine.migrated(effect: effect.payload, from: author))
+    }
+}
+
+/// A snapshot that another build wrote in a format which this one does not read. It need not be damaged.
+public struct SnapshotFormatError: Error, Equatable, CustomStringConvertible {
+    /// That of the snapshot.
+    public let format: Int
+
+    /// Which format it is, and which ones are read.
+    public var description: String {
+        let oldest = StoreState.snapshotFields.keys.min() ?? StoreState.snapshotVersion
+        return "a snapshot of format \(format); this build reads the formats \(oldest) to \(StoreState.snapshotVersion)"
     }
 }
 

@@ -42,7 +42,7 @@ struct JournalVerifyCommand<Types: ProgramTypes>: AsyncParsableCommand {
         let sound = found.sound < found.first ? "no turns" : turnsText(found.first, found.sound)
         lines.append("sound     \(sound) in \(found.batches) batches of \(found.bytes) bytes")
         for snapshot in found.snapshots {
-            lines.append("snapshot  turn \(snapshot.turn): \(snapshot.problem.map { "damaged: \($0)" } ?? "sound")")
+            lines.append("snapshot  turn \(snapshot.turn): \(snapshot.problem.map { "cannot be used: \($0)" } ?? "sound")")
         }
         lines += found.problems.map { "problem   \($0)" }
         return lines.joined(separator: "\n")
