@@ -145,7 +145,7 @@ struct SendCommand<Types: ProgramTypes>: AsyncParsableCommand {
         _ client: StoreClient, _ next: @escaping @Sendable (@escaping Progress) async throws -> Receipt?
     ) async throws -> Receipt? {
         let limit = patience
-        let nothing = "no answer of the store yet"
+        let nothing = "no answer of the store yet, at \(client.store.named(.front))"
         let known = Mutex<(text: String, json: MessagePackValue?)>((nothing, nil))
         do {
             let receipt = try await within(limit.duration) {

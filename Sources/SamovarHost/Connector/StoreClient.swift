@@ -127,7 +127,7 @@ public final class StoreClient: Service {
         untaken.withLock { $0 = ($0.inputs - 1, $0.bytes - input.count) }
     }
 
-    let store: StoreAccess
+    package let store: StoreAccess
     let schema: Schema?
     let instance: Instance
     let logger: Logger
