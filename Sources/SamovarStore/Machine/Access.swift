@@ -81,7 +81,7 @@ struct Access {
 
     /// Why a frame is not taken; nil if it is.
     mutating func refusal(of kind: FrameKind, from identity: Identity, at listener: Listener, now: Timestamp) -> PeerError? {
-        if let error = objection(to: identity, kind.roles(at: listener), "\(kind)", now: now) {
+        if let error = objection(to: identity, kind.roles(at: listener), kind.deed, now: now) {
             refused += 1
             return error
         }
@@ -181,6 +181,16 @@ extension FrameKind {
             }
         case .work: Door.work.roles
         case .admin: Door.admin.roles
+        }
+    }
+
+    /// What somebody is told that may not send one, who need not know of frames.
+    fileprivate var deed: String {
+        switch self {
+        case .send: "sending inputs"
+        case .settle: "waiting for the end of effects"
+        case .outputsRequest: "reading outputs"
+        default: "this socket"
         }
     }
 }

@@ -56,6 +56,15 @@ import Testing
         #expect(rig.machine.access.refused == 2 && rig.machine.head == head)
     }
 
+    @Test func `Who may not do something is told so in words of users, and not of frames`() throws {
+        let refusals = try Self.frames.filter { !$0.2.contains(.viewer) }.map { frame, listener, _ in
+            let rig = try Rig.with(key(1, "peer", .viewer))
+            return rig.exchange(frame, from: Self.route(listener), by: by(1)).errorTexts
+        }
+        let deeds = ["sending inputs", "waiting for the end of effects", "reading outputs", "this socket"]
+        #expect(Set(refusals) == Set(deeds.map { ["\($0) is not for the key peer, which is for viewers"] }))
+    }
+
     @Test func `Without a key a peer is the user of the store, and does as ever`() throws {
         for (frame, listener, _) in Self.frames {
             let rig = try Rig.with(key(1, "peer", .viewer))
