@@ -1,5 +1,6 @@
 import Foundation
 import MessagePack
+import SamovarHost
 import SamovarText
 
 /// Standard output is for data, standard error for everything else. Both are written at once, so that a pipe sees each line.
@@ -105,6 +106,18 @@ private func endOfBrokenPipe() -> Never {
     raise(SIGPIPE)
     // The signal is blocked.
     exit(128 + SIGPIPE)
+}
+
+/// Ends this process when the reader of its standard output leaves, as its next write would: for a command that may have nothing to write
+/// for long.
+func endWithReader() throws {
+    guard isatty(STDOUT_FILENO) == 0 else { return }
+    try startThread("samovar-output") {
+        // Of these the system tells without being asked.
+        var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+        guard retrying({ poll(&output, 1, -1) }) > 0, Int32(output.revents) & Int32(POLLERR | POLLHUP) != 0 else { return }
+        endOfBrokenPipe()
+    }
 }
 
 /// One line of data.

@@ -38,6 +38,16 @@ import Testing
         for command in ["journal list", "journal verify", "replay", "verify"] { try await expectQuietEnd(of: command) }
     }
 
+    @Test func `A command that waits for more to print ends when its reader has left, and not with the next line`() async throws {
+        let store = try await CounterStore(workers: 0)
+        let monitor = "\(Executable.counter) monitor --format json --data \(store.data)"
+        let (code, errors) = try await Self.shell("set -o pipefail; \(monitor) | head -n 1 >/dev/null", in: store.scratch)
+        #expect(code == "code 141\n" && errors == "", "\(errors)")
+        let outputs = "\(Executable.counter) outputs --follow --data \(store.data)"
+        #expect(try await Self.unread(outputs, in: store.scratch).code == "code 141\n")
+        try await store.stop()
+    }
+
     @Test func `An up whose output nobody reads leaves no process behind`() async throws {
         let scratch = try Scratch()
         let data = scratch.folder("data")

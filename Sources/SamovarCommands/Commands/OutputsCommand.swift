@@ -30,6 +30,7 @@ struct OutputsCommand<Types: ProgramTypes>: AsyncParsableCommand {
             }
             return place
         }
+        if follow { try endWithReader() }
         try await withClient(options, for: Types.self, patience: follow ? .forever : nil) { [self] client in
             do {
                 try await print(client.outputs(after: place ?? .start, waits: follow))

@@ -55,6 +55,7 @@ struct MonitorCommand<Types: ProgramTypes>: AsyncParsableCommand {
     var once = false
 
     func run() async throws {
+        if !once { try endWithReader() }
         try await withClient(options, for: Types.self, patience: once ? nil : .forever) { [self] client in
             if once {
                 guard let view = try await newestView(of: client) else { return }
