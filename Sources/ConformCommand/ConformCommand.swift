@@ -1,5 +1,6 @@
 public import ArgumentParser
 import Foundation
+import MessagePack
 import SamovarCommands
 public import SamovarConformance
 import SamovarCore
@@ -47,7 +48,10 @@ public struct ConformCommand: AsyncParsableCommand {
 
     public func run() async throws {
         let scenarios = Scenario.all(of: role).filter { rule.isEmpty || rule.contains($0.name) }
-        if list { return printData(scenarios.map { "\($0.name)\t\($0.rule)\t\($0.story)" }.joined(separator: "\n")) }
+        if list {
+            let lines = scenarios.map { "\($0.name)\t\($0.rule)\t\($0.story)" }.joined(separator: "\n")
+            return printData(format == .text ? lines : JSONTranscoder.text(of: ["scenarios": .array(scenarios.map(\.value))]))
+        }
         var signals: [any DispatchSourceSignal] = []
         for number in [SIGINT, SIGTERM, SIGHUP] { signals.append(await endChildren(at: number)) }
         defer { for signal in signals { signal.cancel() } }

@@ -51,8 +51,7 @@ public struct Report: Sendable {
     /// The same for a program.
     public var value: Value {
         let scenarios = results.map { result -> Value in
-            let scenario = result.scenario
-            var value: Value = ["name": .string(scenario.name), "rule": .string(scenario.rule), "story": .string(scenario.story)]
+            var value = result.scenario.value
             value["held"] = .bool(result.verdict == .held)
             guard case .broken(let fault) = result.verdict else { return value }
             value["broken"] = .string(fault.rule)
@@ -64,4 +63,9 @@ public struct Report: Sendable {
         }
         return ["scenarios": .array(scenarios), "held": .int(Int64(results.count - broken)), "broken": .int(Int64(broken))]
     }
+}
+
+extension Scenario {
+    /// What it is, for a program.
+    public var value: Value { ["name": .string(name), "rule": .string(rule), "story": .string(story)] }
 }

@@ -50,6 +50,9 @@ import Testing
             #expect(check.errors.contains(" in \(data) " + Self.unmigrated), "\(check.errors)")
             #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.folder("tmp")).isEmpty)
         }
+        let refusal = try await run(4, "check", "--format", "json")
+        #expect(refusal.end == .exited(78) && refusal.output.split(separator: "\n").count == 1)
+        #expect(refusal.output.hasPrefix(#"{"ok":false,"exit":78,"problems":["the snapshot of turn "#), "\(refusal.output)")
         let store = try await run(4, "store")
         #expect(store.end == .exited(78))
         #expect(store.errors.contains(Self.unmigrated), "\(store.errors)")

@@ -71,6 +71,10 @@ import Testing
     @Test func `The scenarios are listed without a command`() async throws {
         let list = try await Child.run(Executable.samovar, ["conform", "client", "--list"])
         #expect(list.end == .exited(0) && list.output.contains("hello-first\tHELLO first\t"))
+        let json = try await Child.run(Executable.samovar, ["conform", "client", "--list", "--format", "json"])
+        #expect(json.end == .exited(0) && json.output.hasPrefix(#"{"scenarios":[{"name":""#), "\(json.output.prefix(200))")
+        #expect(json.output.contains(#"{"name":"hello-first","rule":"HELLO first","story":""#))
+        #expect(json.output.split(separator: "\n").count == 1)
     }
 
     private static let canHaveNoPower = geteuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0

@@ -15,7 +15,7 @@ struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
                 It does in memory what a start does: reads the newest snapshot, migrates it, replays what follows; and then reads the open and \
                 dead effects and the outputs that are left to workers and readers. With 0 it says that `up` starts; else why not, with the exit \
                 code of `up`, or 65 for what a start takes and nobody could read. A running store is asked for a copy, which goes to the \
-                folder for temporary files (TMPDIR), and is deleted again.
+                folder for temporary files (TMPDIR), and is deleted again. As JSON, a refusal is {"ok":false,"exit":78,"problems":[…]}.
                 """)
     }
 
@@ -26,6 +26,20 @@ struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
     @Option(name: .long, help: "text or json.") var format = OutputFormat.text
 
     func run() async throws {
+        let (check, folder): (StartCheck, String)
+        do {
+            (check, folder) = try await examine()
+        } catch {
+            if format == .json, let failure = CommandFailure(error) {
+                printData(JSONTranscoder.text(of: CheckText.value(of: failure)))
+            }
+            throw error
+        }
+        try show(check, of: folder)
+    }
+
+    /// - Returns: what was found in which journal.
+    private func examine() async throws -> (StartCheck, String) {
         var flags: [String: String] = [:]
         flags["keys"] = keys
         if insecureTcp { flags["insecureTcp"] = "true" }
@@ -38,14 +52,14 @@ struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
         configuration.settings = settings.store
         configuration.keysFolder = settings.keys
         do {
-            try show(try await check(configuration, wait: .zero), of: "\(journal)")
+            return (try await check(configuration, wait: .zero), "\(journal)")
         } catch let error as StoreError where error.code == .busy {
             guard settings.journal != nil || !settings.isDataOfAnother else {
                 throw CommandFailure(
                     .usage,
                     "\(journal) is in use, and may be that of another store than at the endpoint: name its folder with --data")
             }
-            try show(try await checkCopy(&configuration), of: "\(journal)")
+            return (try await checkCopy(&configuration), "\(journal)")
         }
     }
 

@@ -25,6 +25,14 @@ enum CheckText {
             ? turns : "\(turns): \(VerdictText.commands(check.replayed))"
     }
 
+    /// Of a build that would not start.
+    static func value(of refusal: CommandFailure) -> MessagePackValue {
+        [
+            "ok": .bool(false), "exit": .int(Int64(refusal.code.rawValue)),
+            "problems": .array([.string(refusal.description)]),
+        ]
+    }
+
     static func value(of check: StartCheck, _ schema: Schema) -> MessagePackValue {
         [
             "ok": .bool(check.problems.isEmpty), "timeline": .string("\(check.timeline)"), "turns": .int(Int64(check.turn)),
