@@ -15,6 +15,8 @@ package protocol ProgramTypes: Sendable {
     static var page: PageKind? { get }
     /// Whether this executable can compute states: it has the program.
     static var canExplore: Bool { get }
+    /// The cases of the program's inputs; nil if they cannot be told.
+    static var inputNames: [String]? { get }
     /// What `load` sends if it is told nothing else, in MessagePack.
     static func sampleInputs() throws -> [[UInt8]]
     /// What `load` sends to a store of its own before that, in MessagePack.
@@ -26,6 +28,7 @@ package protocol ProgramTypes: Sendable {
 
 extension ProgramTypes {
     package static var canExplore: Bool { false }
+    package static var inputNames: [String]? { nil }
 }
 
 enum AppTypes<App: SamovarApp>: ProgramTypes {
@@ -34,6 +37,14 @@ enum AppTypes<App: SamovarApp>: ProgramTypes {
     static var journals: [JournalKind] { App.journals }
     static var page: PageKind? { App.page }
     static var canExplore: Bool { true }
+    static var inputNames: [String]? {
+        let shape = Shape(of: App.Program.Input.self)
+        return switch shape.types[shape.root] {
+        case .cases(let cases)?: cases.keys.sorted()
+        case .names(let names)?: names
+        default: nil
+        }
+    }
     static func sampleInputs() throws -> [[UInt8]] { try App.sampleInputs.map { try MessagePackEncoder().encode($0) } }
     static func setupInputs() throws -> [[UInt8]] { try App.setupInputs.map { try MessagePackEncoder().encode($0) } }
 

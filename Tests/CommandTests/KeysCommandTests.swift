@@ -30,8 +30,10 @@ import Testing
     @Test(arguments: [Executable.samovar, Executable.counter])
     func `The first key makes the folder; its file is printed, and its secret stands there alone`(executable: String) async throws {
         let out = scratch.folder("shop.key")
+        // The tool knows no program, and takes any.
+        let input = executable == Executable.samovar ? "place order" : "increment"
         let made = try await run(
-            "new", "shop", "--role", "client", "--role", "viewer", "--input", "place order", "--not-after", "2999-01-01",
+            "new", "shop", "--role", "client", "--role", "viewer", "--input", input, "--not-after", "2999-01-01",
             "--sessions", "5", "--out", out, executable: executable)
         #expect(made.end == .exited(0), "\(made.errors)")
         #expect(made.output == out + "\n")
@@ -42,14 +44,25 @@ import Testing
         #expect(lines("server", of: try file("shop.key")).count == 1)
 
         let table = try file("keys/table")
-        #expect(table.hasSuffix(" viewer,client inputs=place%20order not-after=2999-01-01T00:00:00Z sessions=5\n"))
+        let word = input.replacingOccurrences(of: " ", with: "%20")
+        #expect(table.hasSuffix(" viewer,client inputs=\(word) not-after=2999-01-01T00:00:00Z sessions=5\n"))
         let key = try #require(try await list().first)
         #expect(key["name"] as? String == "shop")
         #expect(key["roles"] as? [String] == ["viewer", "client"])
-        #expect(key["inputs"] as? [String] == ["place order"])
+        #expect(key["inputs"] as? [String] == [input])
         let shown = try await run("show", "shop")
         #expect(shown.output.contains("fingerprint  \(try #require(key["fingerprint"] as? String))"))
         for text in [made.errors, table, shown.output, try await run("list").output] { #expect(!text.contains(secret)) }
+    }
+
+    @Test func `No key is made for an input that the program has not, and those that it has are named`() async throws {
+        let out = scratch.folder("a.key")
+        let made = try await run(
+            "new", "a", "--role", "client", "--input", "increment", "--input", "incremnt", "--out", out,
+            executable: Executable.counter)
+        let words = "--input incremnt is no input of the program; there are decrement, increment, incrementAsync"
+        #expect(made.end == .exited(64) && made.errors.contains(words), "\(made.errors)")
+        #expect(!FileManager.default.fileExists(atPath: out) && !FileManager.default.fileExists(atPath: folder))
     }
 
     @Test func `No key is made that has expired`() async throws {

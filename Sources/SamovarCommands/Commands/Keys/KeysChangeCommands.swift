@@ -4,7 +4,7 @@ import SamovarHost
 import SamovarText
 import SamovarWire
 
-struct KeysNewCommand: ParsableCommand {
+struct KeysNewCommand<Types: ProgramTypes>: ParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "new", abstract: "Makes a key, enters it in the table, and writes its file for the peer.",
@@ -39,6 +39,9 @@ struct KeysNewCommand: ParsableCommand {
     func validate() throws {
         if !queue.isEmpty, !roles.contains(.worker) { throw ValidationError("--queue is for workers") }
         if !input.isEmpty, !roles.contains(.client) { throw ValidationError("--input is for clients") }
+        if let names = Types.inputNames, let unknown = input.first(where: { !names.contains($0) }) {
+            throw ValidationError("--input \(unknown) is no input of the program; there are \(names.joined(separator: ", "))")
+        }
         try notAfter?.requireAhead("--not-after")
     }
 

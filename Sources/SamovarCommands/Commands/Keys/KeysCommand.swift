@@ -17,8 +17,8 @@ struct KeysCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 the only copy of its secret: take it to its machine over a way that nobody listens to, and remove it here.
                 """,
             subcommands: [
-                KeysNewCommand.self, KeysListCommand.self, KeysShowCommand.self, KeysRenewCommand.self, KeysRevokeCommand.self,
-                KeysServerCommand.self, KeysReloadCommand<Types>.self,
+                KeysNewCommand<Types>.self, KeysListCommand.self, KeysShowCommand.self, KeysRenewCommand.self,
+                KeysRevokeCommand.self, KeysServerCommand.self, KeysReloadCommand<Types>.self,
             ])
     }
 }
