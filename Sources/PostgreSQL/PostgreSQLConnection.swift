@@ -152,7 +152,7 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
     public mutating func isAlive() -> Bool { PQconsumeInput(connection) == 1 && PQstatus(connection) == CONNECTION_OK }
 
     /// The warnings of the server since the last call.
-    public mutating func takeWarnings() -> [String] { notices.takeAll() }
+    public mutating func takeWarnings() -> [PostgreSQLWarning] { notices.takeAll() }
 
     // MARK: Answers
 

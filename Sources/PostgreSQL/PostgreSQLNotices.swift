@@ -1,10 +1,22 @@
 internal import CPostgreSQL
 
+/// What a server warns of beside its answers.
+public struct PostgreSQLWarning: Equatable, Sendable {
+    /// In the words of the server.
+    public let message: String
+    /// The function of the server that warns, in no language but its own; empty if it does not say.
+    public let source: String
+
+    package init(_ message: String, source: String) {
+        (self.message, self.source) = (message, source)
+    }
+}
+
 /// What the server has said beside its answers since the last time.
 ///
 /// A commit that was not replicated as it should have been succeeds with a warning, and says so nowhere else.
 final class PostgreSQLNotices {
-    private(set) var warnings: [String] = []
+    private(set) var warnings: [PostgreSQLWarning] = []
     private static let limit = 100
 
     /// Has libpq tell this object, which must outlive the connection.
@@ -24,10 +36,11 @@ final class PostgreSQLNotices {
             warnings.count < Self.limit
         else { return }
         let text = PQresultErrorField(result, CInt(UInt8(ascii: "M"))).map { String(cString: $0) }
-        warnings.append(text ?? "a warning without words")
+        let source = PQresultErrorField(result, CInt(UInt8(ascii: "R"))).map { String(cString: $0) }
+        warnings.append(PostgreSQLWarning(text ?? "a warning without words", source: source ?? ""))
     }
 
-    func takeAll() -> [String] {
+    func takeAll() -> [PostgreSQLWarning] {
         defer { warnings = [] }
         return warnings
     }

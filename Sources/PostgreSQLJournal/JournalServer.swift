@@ -94,13 +94,20 @@ extension JournalServer {
                 _ = connection.takeWarnings()
                 let changed = try connection.run(sql, parameters).changed
                 // A server that has committed otherwise than it was to says so by a warning. Then it is unknown what is durable.
-                if let warning = connection.takeWarnings().first { throw PostgreSQLError(.lost, warning) }
+                if let warning = Self.doubt(of: connection.takeWarnings()) { throw PostgreSQLError(.lost, warning) }
                 return changed == 0 ? .refused : .done
             }
         } catch {
             guard error.kind == .lost else { throw JournalError(error, what) }
             return .lost(JournalError(error, doubt ?? what))
         }
+    }
+
+    /// What makes a commit doubtful of all that came with it; nil if nothing does.
+    ///
+    /// A server that will run out of numbers for transactions says so as it gives one, long before it does, and commits all the same.
+    static func doubt(of warnings: [PostgreSQLWarning]) -> String? {
+        warnings.first { !["GetNewTransactionId", "GetNewMultiXactId"].contains($0.source) }?.message
     }
 
     /// What a statement gives, row by row.
@@ -139,7 +146,8 @@ extension JournalError {
         case "53100": return .full
         // It may be tried again: connections, memory and locks come back, a replica may become the primary.
         case _ where state.hasPrefix("53") || state.hasPrefix("40") || state.hasPrefix("57"): return .unavailable
-        case "55P03", JournalServer.readsOnly: return .unavailable
+        // 54000: the server has no numbers for transactions left until somebody has it vacuumed.
+        case "55P03", "54000", JournalServer.readsOnly: return .unavailable
         case "XX001", "XX002": return .damaged
         case "42P01", "3F000": return .missing
         default: return .inputOutput

@@ -270,6 +270,32 @@ struct LostAnswerTests {
         try append(batch(last + 1), to: journal, &failures)
         #expect(try batches(of: journal).map(\.last) == Array(1...last + 1))
     }
+
+    @Test(arguments: [("SyncRepWaitForLSN", true), ("", true), ("GetNewTransactionId", false), ("GetNewMultiXactId", false)])
+    func `A warning makes a commit doubtful, unless it is of numbers that run out`(_ source: String, _ isDoubtful: Bool) {
+        let doubt = JournalServer.doubt(of: [PostgreSQLWarning("words", source: source)])
+        #expect(doubt == (isDoubtful ? "words" : nil))
+    }
+
+    @Test func `A server that runs out of transactions is written while it warns, and is unavailable when it refuses`() async throws
+    {
+        let server = try await TestServer(["max_prepared_transactions=1"])
+        let place = try server.journal().place
+        // Or it would mend itself.
+        try server.run("BEGIN; SELECT txid_current(); PREPARE TRANSACTION 'oldest'")
+        try await server.advance(to: 2_107_500_000)
+        try PostgreSQLJournal(at: place).append(batch(1))
+        var connection = try server.connect()
+        try connection.run("SELECT txid_current()")
+        let warnings = connection.takeWarnings()
+        #expect(warnings.map(\.source) == ["GetNewTransactionId"], "\(warnings)")
+
+        try await server.advance(to: 2_144_500_000)
+        let journal = try PostgreSQLJournal(at: place)
+        let error = #expect(throws: JournalError.self) { try journal.append(batch(2)) }
+        #expect(error?.code == .unavailable && error?.underlying?.contains("54000") == true, "\(error.map { "\($0)" } ?? "")")
+        #expect(try batches(of: journal) == [batch(1)])
+    }
 }
 
 /// How much is tried: little in `make test`, much in `make chaos`.

@@ -139,6 +139,20 @@ package final class TestServer: Sendable {
         try await server.wait()
     }
 
+    /// Has the number of its next transaction be far ahead, as after years of use.
+    package func advance(to transaction: Int) async throws {
+        guard let server = process.withLock({ $0 }) else { return }
+        server.send(SIGINT)
+        try await server.wait()
+        // A file has 32 pages of 8 KiB, and two bits for each transaction.
+        let number = String(transaction / (32 * 8_192 * 4), radix: 16, uppercase: true)
+        let file = "\(folder)/data/pg_xact/\(String(repeating: "0", count: 4 - number.count))\(number)"
+        try Data(count: 256 << 10).write(to: URL(fileURLWithPath: file))
+        if let user = Self.user, chown(file, user.pw_uid, user.pw_gid) != 0 { throw Failure("cannot give \(file) away") }
+        try await finish("pg_resetwal", ["-x", "\(transaction)", "-D", "\(folder)/data"])
+        try await start()
+    }
+
     /// Stops all its processes where they are, or lets them go on.
     package func freeze(_ isFrozen: Bool) {
         guard let server = process.withLock({ $0?.id }) else { return }
