@@ -148,6 +148,14 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
         _ = try answer()
     }
 
+    /// Whether the process that answers is the one that was connected to. Behind a pooler it is not, and by the next transaction it may be
+    /// another one: settings and locks of a session reach strangers there, or nobody.
+    public mutating func isDirect() throws(PostgreSQLError) -> Bool {
+        // Not prepared, which is for a session.
+        guard PQsendQuery(connection, "SELECT pg_backend_pid()") == 1 else { throw Self.problem(connection) }
+        return try answer().text(0, 0) == String(PQbackendPID(connection))
+    }
+
     /// Whether the server has not closed the connection, as far as this machine knows. It asks nobody, and does not wait.
     public mutating func isAlive() -> Bool { PQconsumeInput(connection) == 1 && PQstatus(connection) == CONNECTION_OK }
 

@@ -9,6 +9,9 @@ public struct PostgreSQLError: Error, Equatable, Sendable, CustomStringConvertib
         /// The server is there, and lets nobody in with this role, password or database. Nothing has happened, and a person has
         /// to act.
         case denied
+        /// Between here and the server is a pooler of connections, which keeps no session. Nothing has happened, and a person has to
+        /// act.
+        case pooled
         /// What the server has sent is not what was asked for.
         case unexpected
     }

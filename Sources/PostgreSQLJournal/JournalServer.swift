@@ -49,6 +49,11 @@ struct JournalServer: ~Copyable {
     private mutating func take() throws(PostgreSQLError) -> PostgreSQLConnection {
         if let connection = connection.take() { return connection }
         var connection = try PostgreSQLConnection(place.address, patience: place.patience)
+        // An append would get the settings of another session, which need not wait for replicas.
+        guard try connection.isDirect() else {
+            let advice = "name the server itself in the address, and not a pooler such as pgbouncer"
+            throw PostgreSQLError(.pooled, "the connection is not that of a session of the server: \(advice)")
+        }
         let settings: [(name: String, value: String)] = [
             // Or each try that nobody waits for any more would stay on the server behind a commit that hangs, until there are no connections.
             // Longer than the patience: who waits for a lock in vain is told of by the client, as whatever else is slow.
@@ -139,8 +144,12 @@ extension JournalError {
 
     /// By SQLSTATE: https://www.postgresql.org/docs/15/errcodes-appendix.html
     private static func code(of error: PostgreSQLError) -> Code {
-        guard let state = error.state else {
-            return error.kind == .lost ? .unavailable : error.kind == .denied ? .denied : .damaged
+        let state: String
+        switch error.kind {
+        case .refused(let code): state = code
+        case .lost: return .unavailable
+        case .denied, .pooled: return .denied
+        case .unexpected: return .damaged
         }
         switch state {
         case "53100": return .full
