@@ -132,6 +132,23 @@ struct JournalCommandTests {
         #expect(try await shop.run("replay").output.contains(#""sold":2"#))
     }
 
+    @Test func `A journal that was moved is not salvaged, for its timeline goes on elsewhere`() async throws {
+        let shop = try await Shop()
+        _ = try await shop.run("journal", "init")
+        try await shop.sell()
+        let folder = shop.scratch.folder("folder")
+        let away = try Child(
+            Executable.path("tickets"), ["journal", "import", "--move", shop.journal, "--data", folder], in: shop.scratch)
+        #expect(try await away.wait() == .exited(0), "\(away.errors)")
+        // Behind the snapshot of the stop: a salvage of what follows keeps the timeline.
+        try shop.server.run("UPDATE \(shop.place.table("batches")) SET data = 'x' WHERE first = 1")
+        for words in [[], ["--accept-loss"]] {
+            let salvage = try shop.start(["journal", "salvage"] + words)
+            #expect(try await salvage.wait() == .exited(78), "\(salvage.output)\(salvage.errors)")
+            #expect(salvage.errors.contains("was moved to \(folder), and is closed for good"), "\(salvage.errors)")
+        }
+    }
+
     @Test func `A standby that stood still while the journal was moved does not serve it`() async throws {
         let shop = try await Shop()
         _ = try await shop.run("journal", "init")
