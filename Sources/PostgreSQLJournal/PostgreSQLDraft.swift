@@ -10,6 +10,8 @@ final class PostgreSQLDraft: JournalDraft {
     private let target: PostgreSQLPlace
     private let place: PostgreSQLPlace
     private let identity: UniqueID
+    /// What is in its place; nil if nothing is.
+    private let found: JournalOwnership?
     private var server: JournalServer
     private var end: BatchChain
     private let anchor: BatchChain
@@ -25,7 +27,13 @@ final class PostgreSQLDraft: JournalDraft {
             identity == .same ? source.identity : UniqueID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
         anchor = try source.chain(behind: turn)
         end = anchor
-        try Self.requireReplaceable(target)
+        found = try Self.requireReplaceable(target)
+        // What is salvaged was read before.
+        if let found, let source = source as? PostgreSQLJournal, source.place == target,
+            (source.epoch, source.witnessed) != (found.epoch, found.head)
+        {
+            throw JournalServer.hasChanged(target)
+        }
         var server = JournalServer(place)
         let what = "A journal cannot be made beside \(target): that takes a role that may make schemas."
         try server.transaction(what) { connection throws(PostgreSQLError) in
@@ -36,14 +44,14 @@ final class PostgreSQLDraft: JournalDraft {
     }
 
     /// What would keep a draft from its place is told before it is begun: who installs one may have closed its source by then.
-    private static func requireReplaceable(_ target: PostgreSQLPlace) throws(JournalError) {
+    private static func requireReplaceable(_ target: PostgreSQLPlace) throws(JournalError) -> JournalOwnership? {
         var server = JournalServer(target)
         let what = "Whose schema \(target.schema) is cannot be read."
         let sql = "SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = $1"
         let found = try server.rows(what, sql, [.text(target.schema)]) { rows, row throws(PostgreSQLError) in
             try rows.boolean(row, 0)
         }
-        guard let isOwn = found.first else { return }
+        guard let isOwn = found.first else { return nil }
         guard try JournalSchema.exists(at: target) else {
             throw JournalError(
                 .missing, "There is a schema without a journal at \(target): `journal init` makes one, which can be replaced.")
@@ -51,6 +59,7 @@ final class PostgreSQLDraft: JournalDraft {
         guard isOwn else {
             throw JournalError(.inputOutput, "The journal at \(target) cannot be replaced: that takes the role that made it.")
         }
+        return try server.requireNoOwner()
     }
 
     var last: Int { end.last }
@@ -108,10 +117,9 @@ final class PostgreSQLDraft: JournalDraft {
     }
 
     func install() throws(JournalError) -> String? {
-        let isThere = try JournalSchema.exists(at: target)
         var archive: PostgreSQLPlace?
         var roles: [String] = []
-        if isThere {
+        if found != nil {
             var other = JournalServer(target)
             try other.requireNoOwner()
             archive = try other.archiveName()
@@ -122,7 +130,7 @@ final class PostgreSQLDraft: JournalDraft {
         let renames =
             (archive.map { "ALTER SCHEMA \"\(target.schema)\" RENAME TO \"\($0.schema)\"; " } ?? "")
             + "ALTER SCHEMA \"\(place.schema)\" RENAME TO \"\(target.schema)\""
-        try writing { connection throws(PostgreSQLError) in try connection.run(renames) }
+        try server.replace(found, at: target, unwritten) { connection throws(PostgreSQLError) in try connection.run(renames) }
         return archive.map { "\($0)" }
     }
 
@@ -133,6 +141,8 @@ final class PostgreSQLDraft: JournalDraft {
     }
 
     private func writing(_ body: (inout PostgreSQLConnection) throws(PostgreSQLError) -> Void) throws(JournalError) {
-        try server.transaction("The journal beside \(target) cannot be written.", body)
+        try server.transaction(unwritten, body)
     }
+
+    private var unwritten: String { "The journal beside \(target) cannot be written." }
 }

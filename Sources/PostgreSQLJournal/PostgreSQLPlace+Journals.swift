@@ -48,11 +48,11 @@ extension PostgreSQLPlace: FencedJournalPlace {
 
     package func archive() throws(JournalError) -> String {
         var server = JournalServer(self)
-        try server.requireNoOwner()
+        let found = try server.requireNoOwner()
         let archive = try server.archiveName()
         let roles = try JournalSchema.roles(at: self)
         let what = "The journal at \(self) cannot be archived: that takes the role that made it."
-        try server.transaction(what) { connection throws(PostgreSQLError) in
+        try server.replace(found, at: self, what) { connection throws(PostgreSQLError) in
             try connection.run("ALTER SCHEMA \"\(schema)\" RENAME TO \"\(archive.schema)\"")
             try connection.run(JournalSchema.creation(self))
             // With the tables or not at all: a store must not find a journal that it may not write.
@@ -75,10 +75,48 @@ extension JournalServer {
     }
 
     /// Only a journal that no store has is replaced.
-    mutating func requireNoOwner() throws(JournalError) {
+    ///
+    /// - Returns: how it was found.
+    @discardableResult
+    mutating func requireNoOwner() throws(JournalError) -> JournalOwnership {
         let found = try PostgreSQLLease(place, id: [UInt8](repeating: 0, count: 16), address: "").look()
         guard found.isReleased || found.isLockFree || found.isExpired else {
             throw JournalError(.busy, "A store\(found.owner.isEmpty ? "" : " (\(found.owner))") has the journal at \(place).")
         }
+        return found
+    }
+
+    /// Replaces a journal, and takes it in the same transaction: an append that waits for its row fails then, and does not end in the archive.
+    ///
+    /// - Parameter found: the journal as it was looked at; nil if there was none.
+    /// - Throws: ``JournalError/Code/busy`` if it is another one by now.
+    mutating func replace(
+        _ found: JournalOwnership?, at target: PostgreSQLPlace, _ what: String,
+        _ body: (inout PostgreSQLConnection) throws(PostgreSQLError) -> Void
+    ) throws(JournalError) {
+        let sql = """
+            UPDATE \(target.table("partitions")) SET epoch = epoch + 1, nonce = gen_random_uuid(), released = true
+            WHERE id = $1 AND epoch = $2 AND head = $3 AND digest = $4
+            """
+        // As a server calls what somebody else uses.
+        let isUsed = PostgreSQLError(.refused(state: "55006"), "the journal has changed")
+        do throws(PostgreSQLError) {
+            try transaction { connection throws(PostgreSQLError) in
+                if let found {
+                    let row: [PostgreSQLValue] = [
+                        .integer(JournalSchema.partition), .integer(found.epoch), .integer(found.head), .bytes(found.digest),
+                    ]
+                    guard try connection.run(sql, row).changed == 1 else { throw isUsed }
+                }
+                try body(&connection)
+            }
+        } catch {
+            throw error == isUsed ? Self.hasChanged(target) : JournalError(error, what)
+        }
+    }
+
+    /// The error of one who would replace what was written since it was looked at.
+    static func hasChanged(_ place: PostgreSQLPlace) -> JournalError {
+        JournalError(.busy, "A store has come back to the journal at \(place), which is not replaced.")
     }
 }

@@ -5,6 +5,7 @@ import PostgreSQL
 import PostgreSQLSupport
 import ProcessSupport
 import SamovarCore
+import Synchronization
 import Testing
 
 @testable import PostgreSQLJournal
@@ -166,6 +167,58 @@ struct LeaseTests {
         let archive = try journal.place.archive()
         #expect(archive.contains("schema \(journal.place.schema)_2"))
         #expect(try PostgreSQLJournal(at: journal.place).epoch == 0)
+    }
+
+    @Test func `A journal to which a store comes back while it is replaced stays in its place`() async throws {
+        let journal = try server.journal()
+        try journal.append(Batch(first: 1, last: 1, bytes: [1]))
+        let place = journal.place
+        let isBack = JournalError(.busy, "A store has come back to the journal at \(place), which is not replaced.")
+        let examined = try PostgreSQLJournal(at: place, access: .examination)
+        try journal.append(Batch(first: 2, last: 2, bytes: [2]))
+        #expect(throws: isBack) { _ = try place.draft(from: examined, as: .new, behind: nil) }
+
+        let draft = try place.draft(from: PostgreSQLJournal(at: place, access: .examination), as: .new, behind: nil)
+        try draft.finish()
+        try journal.append(Batch(first: 3, last: 3, bytes: [3]))
+        #expect(throws: isBack) { _ = try draft.install() }
+        #expect(try PostgreSQLJournal(at: place).last == 3)
+        try draft.discard()
+    }
+
+    @Test func `An append that waits while its journal is replaced fails, and does not end in the archive`() async throws {
+        // Of its own, since it counts who waits.
+        let server = try await TestServer()
+        let journal = try server.journal()
+        try journal.append(Batch(first: 1, last: 1, bytes: [1]))
+        var holder = try server.connect()
+        try holder.run("BEGIN; SELECT 1 FROM \(journal.place.table("partitions")) FOR UPDATE")
+        let archived = Mutex<Result<String, any Error>?>(nil)
+        let appended = Mutex<Result<Void, any Error>?>(nil)
+        func waiting() throws -> Int {
+            var observer = try server.connect()
+            return try observer.run("SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'", []).count
+        }
+        Thread {
+            let result: Result<String, any Error> = Result { try journal.place.archive() }
+            archived.withLock { $0 = result }
+        }.start()
+        try await eventually("the archiving waits for the row") { try waiting() == 1 }
+        Thread {
+            let result: Result<Void, any Error> = Result { try journal.append(Batch(first: 2, last: 2, bytes: [2])) }
+            appended.withLock { $0 = result }
+        }.start()
+        try await eventually("the append waits behind it") { try waiting() == 2 }
+        try holder.run("COMMIT")
+        try await eventually("it is archived") { archived.withLock { $0 != nil } }
+        try await eventually("the append has ended") { appended.withLock { $0 != nil } }
+        let outcome = appended.withLock { $0 }
+        #expect(throws: JournalError.self) { try outcome?.get() }
+        let archive = try archived.withLock { try $0?.get() }
+        let name = try #require(archive?.split(separator: " ").last)
+        let old = try #require(PostgreSQLPlace(server.address, schema: String(name)))
+        #expect(try PostgreSQLJournal(at: old).last == 1)
+        #expect(try PostgreSQLJournal(at: journal.place).last == 0)
     }
 
     @Test func `A role gets what a store needs, and no more`() async throws {
