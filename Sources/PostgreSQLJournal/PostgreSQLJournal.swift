@@ -131,12 +131,17 @@ extension PostgreSQLJournal {
 
     /// Reads what others have written meanwhile, before the journal is taken.
     ///
-    /// - Throws: ``JournalError/Code/damaged`` if what was read before is not there any more.
+    /// - Throws: ``JournalError/Code/damaged`` if what was read before is not there any more; ``JournalError/Code/missing`` if it was trimmed,
+    ///   or another journal is in this place.
     public func refresh() throws(JournalError) {
         try state.withLock { state throws(JournalError) in
             try state.requireOpen(place)
             guard !state.hasBegun else { throw JournalError(.misuse, "Nobody else writes a journal that was taken.") }
             let found = try state.server.partition()
+            // Also with the same batches: after an import they are those of another timeline.
+            guard found.identity == identity else {
+                throw JournalError(.missing, "The journal at \(place) was replaced by another one meanwhile.")
+            }
             if let problem = found.problem(at: place) { throw problem }
             let known = state.row.end
             if found.row.end != known {

@@ -90,6 +90,21 @@ struct PostgreSQLJournalTests {
         #expect(lost?.code == .damaged && lost?.message == "\(loss) confirmed turn 3.")
     }
 
+    @Test func `A journal in whose place is another one with the same turns is missing to who has followed it`() async throws {
+        let server = try await TestServer.common()
+        let journal = try server.journal()
+        let batch = Batch(first: 1, last: 1, bytes: [1])
+        try journal.append(batch)
+        let follower = try PostgreSQLJournal(at: journal.place, access: .readOnly)
+        let draft = try journal.place.draft(from: follower, as: .new, behind: nil)
+        try draft.append([batch])
+        try draft.finish()
+        _ = try draft.install()
+        #expect(throws: JournalError(.missing, "The journal at \(journal.place) was replaced by another one meanwhile.")) {
+            try follower.refresh()
+        }
+    }
+
     // MARK: Trimming
 
     @Test func `What another store has trimmed meanwhile is missing, and no damage`() async throws {
