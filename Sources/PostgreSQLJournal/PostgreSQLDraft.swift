@@ -5,7 +5,8 @@ import SamovarCore
 
 /// A journal that grows in a schema of its own, and changes its name with the one in its place when it is whole.
 ///
-/// Made by the role that owns the tables. What a draft leaves that was cut short, the next one removes.
+/// Made by the role that owns the tables. What a draft leaves that was cut short, the next one removes. So a place has one draft at a time: the
+/// one whose session has the lock, and which ends with that session.
 final class PostgreSQLDraft: JournalDraft {
     private let target: PostgreSQLPlace
     private let place: PostgreSQLPlace
@@ -15,6 +16,8 @@ final class PostgreSQLDraft: JournalDraft {
     private var server: JournalServer
     private var end: BatchChain
     private let anchor: BatchChain
+    /// The number of the lock; `$1` is the schema of the draft.
+    private static let lock = "hashtextextended($1, 0)"
 
     init(
         of target: PostgreSQLPlace, from source: any StoredJournal, as identity: DraftIdentity, behind turn: Int?
@@ -36,6 +39,17 @@ final class PostgreSQLDraft: JournalDraft {
         }
         var server = JournalServer(place)
         let what = "A journal cannot be made beside \(target): that takes a role that may make schemas."
+        let lock = "SELECT pg_advisory_lock(\(Self.lock))"
+        do throws(PostgreSQLError) {
+            try server.transaction { connection throws(PostgreSQLError) in
+                // A session that is over may have the lock for a moment longer.
+                try connection.run("SET LOCAL lock_timeout = '1s'")
+                _ = try connection.run(lock, [.text(place.schema)])
+            }
+        } catch {
+            throw error.state == "55P03"
+                ? JournalError(.busy, "Another journal is being made for \(target).") : JournalError(error, what)
+        }
         try server.transaction(what) { connection throws(PostgreSQLError) in
             try connection.run("DROP SCHEMA IF EXISTS \"\(place.schema)\" CASCADE")
             try connection.run(JournalSchema.creation(place))
@@ -125,6 +139,7 @@ final class PostgreSQLDraft: JournalDraft {
             archive = try other.archiveName()
             roles = try JournalSchema.roles(at: target)
         }
+        try requireSession()
         // Before it can be seen: a store must not find a journal that it may not write.
         try JournalSchema.grant(to: roles, at: place)
         let renames =
@@ -135,13 +150,22 @@ final class PostgreSQLDraft: JournalDraft {
     }
 
     func discard() throws(JournalError) {
-        try writing { [place] connection throws(PostgreSQLError) in
+        try server.transaction(unwritten) { [place] connection throws(PostgreSQLError) in
+            // What is there may be the next one by now.
+            let isOwn = try connection.run("SELECT pg_try_advisory_lock(\(Self.lock))", [.text(place.schema)]).boolean(0, 0)
+            guard isOwn else { return }
             try connection.run("DROP SCHEMA IF EXISTS \"\(place.schema)\" CASCADE")
         }
     }
 
     private func writing(_ body: (inout PostgreSQLConnection) throws(PostgreSQLError) -> Void) throws(JournalError) {
+        try requireSession()
         try server.transaction(unwritten, body)
+    }
+
+    /// The next session would not have the lock.
+    private func requireSession() throws(JournalError) {
+        guard server.isConnected else { throw JournalError(.unavailable, unwritten, underlying: "its session is over") }
     }
 
     private var unwritten: String { "The journal beside \(target) cannot be written." }

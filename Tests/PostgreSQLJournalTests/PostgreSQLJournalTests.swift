@@ -198,6 +198,35 @@ struct PostgreSQLJournalTests {
         }
     }
 
+    @Test func `A place has one draft at a time, whose session is the only one that writes it`() async throws {
+        // Of its own, since sessions are ended there.
+        let server = try await TestServer()
+        let place = try server.journal().place
+        let source = try PostgreSQLJournal(at: place, access: .examination)
+        let batch = Batch(first: 1, last: 1, bytes: [1])
+        let first = try place.draft(from: source, as: .new, behind: nil)
+        #expect(throws: JournalError(.busy, "Another journal is being made for \(place).")) {
+            _ = try place.draft(from: source, as: .new, behind: nil)
+        }
+        try first.append([])
+
+        try server.run("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
+        let lost = #expect(throws: JournalError.self) { try first.append([batch]) }
+        #expect(lost?.code == .unavailable)
+        var observer = try server.connect()
+        try await eventually("the lock is free") {
+            try observer.run("SELECT pid FROM pg_locks WHERE locktype = 'advisory'", []).count == 0
+        }
+        let second = try place.draft(from: source, as: .new, behind: nil)
+        let over = #expect(throws: JournalError.self) { try first.append([batch]) }
+        #expect(over?.code == .unavailable && over?.underlying == "its session is over")
+        try first.discard()
+        try second.append([batch])
+        try second.finish()
+        _ = try second.install()
+        #expect(try PostgreSQLJournal(at: place).last == 1)
+    }
+
     @Test func `A journal that cannot be given to the role of its stores stays where it is`() async throws {
         // Of its own, since it refuses what others do.
         let server = try await TestServer()
