@@ -13,6 +13,13 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(copy)/snapshots") == ["10"])
     }
 
+    @Test func `A journal that is trimmed while it is copied is copied again`() async throws {
+        let scratch = try Scratch()
+        let journal = try FollowedPlace(FollowedJournal(trims: 2)).location
+        #expect(try await JournalBackup.run(journal, to: scratch.folder("copy")) == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == ["copy"])
+    }
+
     @Test func `Without a snapshot that stands for what was trimmed it is no copy, and is to be made again`() throws {
         let scratch = try Scratch()
         let error = #expect(throws: StoreError.self) {

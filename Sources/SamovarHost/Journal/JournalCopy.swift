@@ -165,16 +165,18 @@ public enum JournalBackup {
     /// - Throws: `StoreError` if the journal is not sound, or the copy cannot be written.
     public static func run(_ location: JournalLocation, to copy: String) async throws -> Int? {
         try await onJournalThread {
-            let journal: any StoredJournal
-            do throws(JournalError) {
-                journal = try location.open(wait: .zero)
-            } catch {
-                guard error.code == .busy else { throw error }
-                return nil
+            try JournalReading.run { () throws -> Int? in
+                let journal: any StoredJournal
+                do throws(JournalError) {
+                    journal = try location.open(wait: .zero)
+                } catch {
+                    guard error.code == .busy else { throw StoreError(error) }
+                    return nil
+                }
+                try JournalCopy.export(journal, through: journal.last, to: copy) { _ in }
+                try journal.close()
+                return journal.last
             }
-            try JournalCopy.export(journal, through: journal.last, to: copy) { _ in }
-            try journal.close()
-            return journal.last
         }
     }
 }

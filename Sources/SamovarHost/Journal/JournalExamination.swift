@@ -77,7 +77,14 @@ public struct JournalExamination: Sendable {
     ///
     /// - Throws: `StoreError` if there is nothing to read, or the disk fails. Damage is no error but a finding.
     public static func run(_ location: JournalLocation) async throws -> JournalExamination {
-        try await onJournalThread { try JournalExamination(of: try location.openBesideStore(examining: true)) }
+        try await onJournalThread {
+            try JournalReading.run {
+                let journal = try StoreError.replacing { () throws(JournalError) in
+                    try location.openBesideStore(examining: true)
+                }
+                return try JournalExamination(of: journal)
+            }
+        }
     }
 
     /// - Parameters:

@@ -10,6 +10,8 @@ final class FollowedJournal: SharedJournal {
     private let trouble: JournalError
     /// No store has begun its timeline.
     private let isNew: Bool
+    /// So many examinations find that what follows was trimmed.
+    private let trims: Mutex<Int>
 
     let identity = UniqueID(high: 1, low: 2)
     let first = 1
@@ -20,8 +22,11 @@ final class FollowedJournal: SharedJournal {
     let isWitnessed = true
     let hasSoundFacts = true
 
-    init(trouble: JournalError, last: Int = 0, isNew: Bool = false) {
+    init(
+        trouble: JournalError = JournalError(.unavailable, "Nobody reads on."), last: Int = 0, isNew: Bool = false, trims: Int = 0
+    ) {
         (self.trouble, self.last, self.isNew) = (trouble, last, isNew)
+        self.trims = Mutex(trims)
     }
 
     var end: BatchChain { BatchChain() }
@@ -34,7 +39,16 @@ final class FollowedJournal: SharedJournal {
 
     func facts() throws(JournalError) -> [(name: String, value: [UInt8])] { [] }
     func chain(behind turn: Int?) throws(JournalError) -> BatchChain { BatchChain() }
-    func examine(behind turn: Int?, _ body: (Batch) throws -> Void) throws -> JournalError? { nil }
+
+    func examine(behind turn: Int?, _ body: (Batch) throws -> Void) throws -> JournalError? {
+        let left = trims.withLock { trims in
+            trims -= 1
+            return trims
+        }
+        guard left < 0 else { throw JournalError(.missing, "What follows was trimmed.") }
+        return nil
+    }
+
     func read(from turn: Int, _ body: (Batch) throws -> Void) throws { if turn <= last { throw trouble } }
     func snapshots() throws(JournalError) -> [Int] { [] }
 
