@@ -47,7 +47,7 @@ import Testing
         let data = try Self.sharedFolder(in: scratch, owner: nil)
         let store = try Child(Executable.counter, ["store", "--data", data], in: scratch)
         try await eventually("the store serves: \(store.errors)") { store.errors.contains("serving") }
-        let words = "the data folder \(data) is open to others (mode 777): protect it with chmod 700"
+        let words = "the data folder \(data) may be changed by others (mode 777): protect it with chmod 700"
         #expect(store.errors.ranges(of: words).count == 1, "\(store.errors)")
     }
 

@@ -17,15 +17,15 @@ import Testing
         }
     }
 
-    @Test(arguments: [(0o700, nil), (0o750, "750"), (0o777, "777"), (0o1777, "1777")] as [(mode_t, String?)])
-    func `A data folder that others may enter is told with its mode and the remedy`(_ mode: mode_t, _ words: String?) throws {
+    @Test(arguments: [(0o700, nil), (0o755, nil), (0o770, "770"), (0o1777, "1777")] as [(mode_t, String?)])
+    func `A data folder whose files others may replace is told with its mode and the remedy`(_ mode: mode_t, _ words: String?) throws {
         let scratch = try Scratch()
         let location = JournalLocation(dataFolder: scratch.folder("data"))
         #expect(location.exposure == nil, "it is not there")
         try FileManager.default.createDirectory(atPath: location.dataFolder, withIntermediateDirectories: false)
         #expect(chmod(location.dataFolder, mode) == 0)
         let expected = words.map {
-            "the data folder \(location.dataFolder) is open to others (mode \($0)): protect it with chmod 700"
+            "the data folder \(location.dataFolder) may be changed by others (mode \($0)): protect it with chmod 700"
         }
         #expect(location.exposure == expected)
     }

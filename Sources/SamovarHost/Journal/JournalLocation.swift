@@ -62,12 +62,12 @@ public struct JournalLocation: Sendable, CustomStringConvertible {
     /// Whether the journal is to be in a folder that is not there.
     var hasNoFolder: Bool { place == nil && !FileManager.default.fileExists(atPath: dataFolder) }
 
-    /// What is to be said of a data folder that others may enter; nil if nobody may, or it is not there.
+    /// What is to be said of a data folder whose files others may replace; nil if nobody may, or it is not there. Its files are private.
     var exposure: String? {
         var status = stat()
-        guard stat(dataFolder, &status) == 0, status.st_mode & 0o077 != 0 else { return nil }
+        guard stat(dataFolder, &status) == 0, status.st_mode & 0o022 != 0 else { return nil }
         let mode = String(status.st_mode & 0o7777, radix: 8)
-        return "the data folder \(dataFolder) is open to others (mode \(mode)): protect it with chmod 700"
+        return "the data folder \(dataFolder) may be changed by others (mode \(mode)): protect it with chmod 700"
     }
 
     /// What a journal that has gone there says of it. A folder has its whole path, for whoever reads it may work in another one.
