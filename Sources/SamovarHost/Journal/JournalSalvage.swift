@@ -87,7 +87,7 @@ public struct JournalSalvage: Sendable {
             let journal = try target.examined()
             let plan = try Plan(journal, upTo: turn, in: "\(location)")
             // Its timeline goes on elsewhere. After the plan, which tells of facts that cannot be read.
-            if let moved = try journal.fact(OpenedJournal.Fact.moved) { throw StoreError(moved: moved, from: location) }
+            if let moved = try OpenedJournal.place(ofMoved: journal) { throw StoreError(moved: moved, from: location) }
             guard accept else { return plan.salvage }
             return try plan.carryOut(journal, in: target)
         }
