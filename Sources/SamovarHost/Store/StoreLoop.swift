@@ -102,8 +102,7 @@ final class StoreLoop: Sendable {
                 try opened.recover(accepting: &accepted) {
                     StoreMachine(
                         settings: settings, engine: engine(opened.secret, settings.group),
-                        timeline: opened.timeline, secret: opened.secret, build: configuration.build, keys: keys?.table ?? .none,
-                        marker: marker,
+                        timeline: opened.timeline, secret: opened.secret, build: configuration.build, marker: marker,
                         durability: "\(opened.journal.durability)", isFenced: opened.journal is any SharedJournal)
                 } note: {
                     logger.warning("\($0)")
@@ -123,6 +122,7 @@ final class StoreLoop: Sendable {
         defer { giveUp(&begun.lease) }
         for turn in accepted.unused.sorted() { logger.notice("there is nothing to accept at turn \(turn): see `verify`") }
         machine.journalTrimmed(through: opened.journal.first - 1)
+        let keys = keysAtStart(keys, &machine, now: clock.now())
         let isNew = machine.head == 0
         let begin = try opened.start(&machine, seed: seed, accepting: accepted.fresh, number: begun.number, now: clock.now())
 

@@ -4,13 +4,14 @@ public import SamovarWire
 
 /// Keys come and go while the store runs.
 extension StoreMachine {
-    /// The host has read the table of keys, for an operator or because it was told to.
+    /// The host has read the table of keys, for an operator or because it was told to. What it reads before the start is the table of the start.
     ///
     /// Who may not be here any more is told so and is here no more: connections end, workers give back what they hold, and the sessions of a name
     /// that has no key left end by record.
     ///
     /// - Parameter read: why there is no table; the one before stays.
     public mutating func keysRead(_ read: Result<KeyTable, KeyTableError>, now: Timestamp) {
+        if phase == .recovering, case .success(let table) = read { access.replace(table) }
         guard isRunning else { return }
         let now = time(now)
         defer { answerKeyRequests(read) }

@@ -1,10 +1,13 @@
+import Foundation
 import Journal
 import JournalChain
 import Logging
 import ProcessSupport
 import SamovarCore
 import SamovarStore
+import SamovarWire
 import Testing
+import ZeroMQ
 
 @testable import SamovarHost
 
@@ -109,6 +112,39 @@ private enum Lamp: OpenProgram {
         } catch is Standby.IsOutdated {}
         let isHeard = loop.mailbox.takeAll().contains { if case .readKeys = $0 { true } else { false } }
         #expect(isHeard)
+    }
+
+    @Test func `A store that has followed begins with the keys of then, or with its former ones if it can read none`() throws {
+        let folder = try PrivateFolder()
+        let path = folder.path + "/keys"
+        var keys = try KeysFolder(path, mayMake: true)
+        let (shop, other) = (try #require(KeyName("shop")), try #require(KeyName("other")))
+        _ = try keys.issue(shop, to: "\(path)/shop.key") { Key(shop, $0, roles: [.client]) }
+        let former = try StoreKeys(folder: path)
+        _ = try keys.revoke("shop")
+        _ = try keys.issue(other, to: "\(path)/other.key") { Key(other, $0, roles: [.client]) }
+        _ = try keys.makeServerKey()
+        let next = try keys.switchServerKey()
+
+        let lines = Lines()
+        let place = FollowedPlace(FollowedJournal(trouble: JournalError(.unavailable, "The database is away.")))
+        var configuration = StoreConfiguration(journal: try place.location, endpoint: .local(folder: folder.path))
+        configuration.keysFolder = path
+        let loop = try StoreLoop(configuration, logger: Logger(label: "test") { _ in LineHandler(lines: lines) })
+        var machine = machine(of: try OpenedJournal(reading: place.location))
+        let read = loop.keysAtStart(former, &machine, now: HostClock().now())
+        let present = try #require(read)
+        #expect(present.table.keys.map(\.name) == [other] && Fingerprint(of: present.server.publicKey) == next)
+        #expect(lines.all.isEmpty)
+
+        #expect(unlink("\(path)/table") == 0)
+        let unread = loop.keysAtStart(former, &machine, now: HostClock().now())
+        let kept = try #require(unread)
+        #expect(kept.table.keys.map(\.name) == [shop] && kept.server.publicKey == former.server.publicKey)
+        #expect(
+            lines.all == [
+                "error: the keys are as they were when this process was started: \(path)/table cannot be opened: No such file or directory"
+            ])
     }
 
     @Test func `What was archived for a fresh start is not archived again when the journal is opened again`() throws {

@@ -231,6 +231,22 @@ import Testing
         #expect(try again() == [session(1), session(2)], "a store without keys knows nothing of names")
     }
 
+    @Test func `A table that is read before the start is the one with which a store begins`() throws {
+        let rig = try Rig.with(key(1, "gone", .client))
+        _ = rig.greetClient(1, by: by(1))
+        rig.exchange(inputs([.add(1)]), from: remoteClient(1), by: by(1))
+        var machine = Rig.machine(keys: try KeyTable([key(1, "gone", .client)]))
+        for batch in rig.committedBatches { try machine.replay(first: batch.first, last: batch.last, bytes: batch.bytes) }
+        machine.keysRead(.failure(KeyTableError("it is not there")), now: rig.now)
+        let former = machine.access.keys.keys.map(\.name)
+        machine.keysRead(.success(try KeyTable([key(2, "new", .client)])), now: rig.now)
+        let actions = machine.takeActions()
+        try machine.start(seed: packed(NoSeed()), now: rig.now)
+        let (names, sessions) = (machine.access.keys.keys.map(\.name), machine.turns.state.sessions.sessions.count)
+        #expect(former == [named("gone")] && names == [named("new")] && sessions == 0)
+        #expect(actions.isEmpty, "nobody is told before it")
+    }
+
     @Test func `A session that has ended with an input belongs to its key, too`() throws {
         let rig = try Rig.with(key(1, "one", .client), key(2, "two", .client))
         _ = rig.greetClient(1, by: by(1))
