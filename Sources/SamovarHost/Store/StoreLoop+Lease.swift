@@ -7,6 +7,9 @@ import ZeroMQ
 
 // Taking a journal, and keeping it where several stores reach it.
 extension StoreLoop {
+    /// What is kept for a store that does not serve yet: that its keys are to be read, once, and the newest deaths of workers.
+    static let newsLimit = 256
+
     /// A journal that is this store's.
     struct Begun: ~Copyable {
         /// Of the start; nil for the next one.
@@ -48,9 +51,16 @@ extension StoreLoop {
         try poller.wait(timeoutMilliseconds: milliseconds)
         for event in mailbox.takeAll() {
             if case .drain = event { return false }
-            news.append(event)
+            Self.keep(event, in: &news)
         }
         return true
+    }
+
+    private static func keep(_ event: Event, in news: inout [Event]) {
+        if case .readKeys = event { news.removeAll { if case .readKeys = $0 { true } else { false } } }
+        news.append(event)
+        let isDeath: (Event) -> Bool = { if case .workerDied = $0 { true } else { false } }
+        if news.count > newsLimit, let oldest = news.firstIndex(where: isDeath) { news.remove(at: oldest) }
     }
 
     /// Waits until the journal is this store's.

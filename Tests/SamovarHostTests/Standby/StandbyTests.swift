@@ -95,7 +95,8 @@ private enum Lamp: OpenProgram {
         }
     }
 
-    @Test func `What a standby is told before it opens the journal again is heard by the store that serves`() throws {
+    /// What a store hears that serves, of what a standby was told before it opened the journal again.
+    private func heard(_ tell: (StoreLoop) -> Void) throws -> [StoreLoop.Event] {
         let scratch = try Scratch()
         let journal = FollowedJournal(trouble: JournalError(.unavailable, "The database is away."), isNew: true)
         let place = FollowedPlace(journal, FollowedLease(JournalOwnership(epoch: 1, head: 5)))
@@ -105,13 +106,30 @@ private enum Lamp: OpenProgram {
         var machine = machine(of: opened)
         let page = TrapPage(in: "/nowhere") { _ in }
         defer { page.end() }
-        loop.readKeys()
+        tell(loop)
         do {
             _ = try loop.begin(opened, &machine, AcceptedDivergences(), page, HostClock())
             Issue.record("it has begun")
         } catch is Standby.IsOutdated {}
-        let isHeard = loop.mailbox.takeAll().contains { if case .readKeys = $0 { true } else { false } }
+        return loop.mailbox.takeAll()
+    }
+
+    @Test func `What a standby is told before it opens the journal again is heard by the store that serves`() throws {
+        let isHeard = try heard { $0.readKeys() }.contains { if case .readKeys = $0 { true } else { false } }
         #expect(isHeard)
+    }
+
+    @Test func `Of what a standby is told a store hears once that its keys are to be read, and the newest deaths`() throws {
+        let limit = StoreLoop.newsLimit
+        let heard = try heard { loop in
+            for number in 1...limit + 50 {
+                loop.workerDied(.random(), "death \(number)")
+                if number.isMultiple(of: 100) { loop.readKeys() }
+            }
+        }
+        let deaths: [String] = heard.compactMap { if case .workerDied(_, let evidence) = $0 { evidence } else { nil } }
+        #expect(heard.count == limit && deaths.count == limit - 1)
+        #expect(deaths.first == "death 52" && deaths.last == "death \(limit + 50)")
     }
 
     @Test func `A store that has followed begins with the keys of then, or with its former ones if it can read none`() throws {
