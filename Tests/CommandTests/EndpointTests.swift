@@ -63,6 +63,28 @@ import Testing
         try await store.stop()
     }
 
+    @Test func `A store that finds its port taken when it is started again is tried until it serves`() async throws {
+        let scratch = try Scratch()
+        let port = ["--endpoint", "tcp://127.0.0.1:\(try Ports.free())", "--insecure-tcp"]
+        let store = try await CounterStore(workers: 0, in: scratch, data: scratch.folder("one"), arguments: port)
+        let process = try #require(ProcessTable.all(naming: store.data).first { $0.command == "store" })
+        let supervisor = try #require(ProcessTable.entry(store.up.id))
+        supervisor.send(SIGSTOP)
+        try await eventually("up is stopped") { supervisor.isStopped }
+        process.send(SIGKILL)
+        try await eventually("the store has died") { ProcessTable.entry(process.id) == nil }
+        let other = try await CounterStore(workers: 0, in: scratch, data: scratch.folder("two"), arguments: port)
+        supervisor.send(SIGCONT)
+        try await eventually("the port is taken: \(store.up.errors)") {
+            store.up.errors.contains("error: cannot listen at \(port[1]): bind \(port[1]): Address already in use")
+        }
+        try await other.stop()
+        try await eventually("it serves again: \(store.up.errors)") {
+            store.up.errors.components(separatedBy: "] serving").count == 3
+        }
+        try await store.stop()
+    }
+
     @Test func `A peer finds its store at whichever of several endpoints it is, and operators do, too`() async throws {
         let scratch = try Scratch()
         let store = try await CounterStore(workers: 0, in: scratch, arguments: ["--endpoint", "ipc://" + scratch.folder("b")])

@@ -41,7 +41,7 @@ struct StandbyLogTests {
         let owner = try start("one")
         try await eventually("one has the port: \(owner.errors)") { owner.errors.contains("] serving") }
         let store = try start("two", ["--journal", "\(place.address)&schema=\(place.schema)"])
-        #expect(try await store.wait() == .exited(78), "\(store.errors)")
+        #expect(try await store.wait() == .exited(75), "\(store.errors)")
         #expect(store.errors.contains("cannot listen at tcp://127.0.0.1:"), "\(store.errors)")
         var connection = try server.connect()
         let rows = try connection.run("SELECT epoch, released FROM \(place.schema).partitions", [])

@@ -172,7 +172,7 @@ package final class Supervisor: Sendable {
                 logger.error("\(role.name) could not be started, and is tried again: \(error)")
             }
             guard !isEnding(role) else { return }
-            // A store that had the folder before waits for whatever has it by now, such as a command that reads a long journal.
+            // A store that had folder and port before waits for whatever has one by now, such as a command that reads a long journal.
             let isInUse = role.isStore && !isFirst && status == .exited(CommandFailure.Code.tryLater.rawValue)
             let isEarly = isFirst && ContinuousClock.now - started < Self.earlyLife
             // A port that is taken stays so. What ends a page later is mended by another start.

@@ -7,7 +7,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public enum Code: Sendable {
         /// A setting or a seed that does not fit.
         case configuration
-        /// Another store has the data folder.
+        /// Another store has the data folder, or another process the address.
         case busy
         /// The journal is damaged, or tells another story than the program.
         case damaged

@@ -183,7 +183,9 @@ final class StoreLoop: Sendable {
                 logger.warning("\($0)")
             }
         } catch let error as ZeroMQError {
-            throw StoreError(.configuration, "cannot listen at \(configuration.endpoint): \(error)")
+            // Whoever has the address may leave it again.
+            let code: StoreError.Code = error.code == .addressInUse ? .busy : .configuration
+            throw StoreError(code, "cannot listen at \(configuration.endpoint): \(error)")
         }
     }
 

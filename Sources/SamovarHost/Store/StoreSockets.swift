@@ -96,9 +96,15 @@ struct StoreSockets: ~Copyable {
     var isIncomplete: Bool { local.isIncomplete || remote?.isIncomplete ?? false }
 
     /// Opens what is closed, as far as its address is free.
-    mutating func reopen(_ poller: inout Poller) throws(ZeroMQError) {
-        try local.reopen(&poller)
-        try remote?.reopen(&poller)
+    ///
+    /// - Throws: `StoreError` if one stays taken: a store that is started again waits for it.
+    mutating func reopen(_ poller: inout Poller) throws(StoreError) {
+        do throws(ZeroMQError) {
+            try local.reopen(&poller)
+            try remote?.reopen(&poller)
+        } catch {
+            throw StoreError(.inputOutput, "cannot listen again: \(error)")
+        }
     }
 
     // MARK: Messages

@@ -321,6 +321,29 @@ struct StoreSocketsTests {
         try store.goRound(with: [local]) { local.heard.count > before }
     }
 
+    @Test func `A door whose port is taken while it is closed ends the store with what another start may mend`() throws {
+        let store = try Store(try Keys().read())
+        try store.sockets.closeRemoteViews(&store.topics)
+        var thief = try Socket(store.context, .router, options: .front)
+        try eventually {
+            do throws(ZeroMQError) {
+                try thief.bind(store.address(.view))
+                return true
+            } catch {
+                guard error.code == .addressInUse else { throw error }
+                return false
+            }
+        }
+        var failure: StoreError?
+        try eventually {
+            do throws(StoreError) { try store.sockets.reopen(&store.poller) } catch { failure = error }
+            return failure != nil
+        }
+        let taken = try thief.lastEndpoint
+        #expect(failure?.code == .inputOutput)
+        #expect(failure?.description == "cannot listen again: bind \(taken): Address already in use")
+    }
+
     // MARK: The trial
 
     @Test func `A store finds its doors as they should be`() throws {
