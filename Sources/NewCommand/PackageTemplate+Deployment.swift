@@ -27,6 +27,8 @@ extension PackageTemplate {
 
         [Unit]
         Description=\(name.package), a store and its workers
+        # However often it ends, it is started again: what makes `update` trap is given up after three deaths.
+        StartLimitIntervalSec=0
 
         [Service]
         Type=exec
@@ -41,8 +43,9 @@ extension PackageTemplate {
         TimeoutStopSec=30
         Restart=on-failure
         RestartSec=1
-        # Another start cannot help: damaged data, a program that does not survive its journal, a setting or a version that does not fit.
-        RestartPreventExitStatus=65 70 78
+        # Another start cannot help: a wrong command line, damaged data, a program that does not survive its journal, a setting or a
+        # version that does not fit.
+        RestartPreventExitStatus=64 65 70 78
 
         [Install]
         WantedBy=multi-user.target

@@ -57,6 +57,13 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
         #expect(try files(ScaffoldChoices())["README.md"]?.contains("| `Vendor/samovar` | the sources of Samovar") == true)
     }
 
+    @Test func `Its unit is started again however often it ends, but for ends that no start mends`() throws {
+        let unit = try #require(try files(ScaffoldChoices())["config/tea-timer.service"])
+        let settings = unit.components(separatedBy: "[Service]")[0]
+        #expect(settings.contains("\nStartLimitIntervalSec=0\n"))
+        #expect(unit.contains("\nRestart=on-failure\nRestartSec=1\n") && unit.contains("\nRestartPreventExitStatus=64 65 70 78\n"))
+    }
+
     @Test(arguments: [
         ("/a/b/c", "/a/b/d", "../d"), ("/a/b", "/a/b", "."), ("/a/b", "/a/b/c/d", "c/d"), ("/a/b", "/c", "../../c"),
     ])

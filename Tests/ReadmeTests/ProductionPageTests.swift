@@ -17,6 +17,18 @@ import Testing
         #expect(check?.contains(" TMPDIR=/var/lib/counter ") == true)
     }
 
+    /// Poison and memory end a store up to ten times until what ends it is given up (docs/guarantees.md), and systemd counts starts.
+    @Test(arguments: [("samovar@", "64 65 70 78"), ("samovar-store@", "64 65 70 78"), ("samovar-worker@", "64 77 78")])
+    func `A unit is started again however often it ends, but for ends that no start mends`(_ name: String, _ final: String) throws {
+        let unit = try Checkout.text("config/systemd/\(name).service").split(separator: "\n")
+        // Elsewhere systemd passes it over.
+        let head = unit.prefix { $0 != "[Service]" }
+        #expect(head.contains("StartLimitIntervalSec=0") && !unit.contains { $0.hasPrefix("StartLimitBurst=") })
+        #expect(unit.contains("RestartSec=1") && unit.contains("RestartPreventExitStatus=\(final)"))
+        // Where the kernel ends a child for want of memory, `up` starts that one again, and the others go on.
+        #expect(unit.contains("OOMPolicy=continue") == (name == "samovar@"))
+    }
+
     /// A file that is as it was tells by its age that the store is away; an empty new one does not.
     @Test(arguments: ["docs/metrics.md", "config/prometheus/scrape.yaml"])
     func `Metrics replace the former file only if a store has told them`(_ path: String) throws {
