@@ -88,7 +88,10 @@ public struct StoreAccess: Hashable, Sendable, CustomStringConvertible {
     /// What may help where nobody answers, for a person.
     package var advice: String {
         guard let dataFolder, let holder = DataFolder.holder(of: dataFolder) else { return "is it running? start one with `up`" }
-        return "\(holder) has the folder: it may stand still, be another user's, or have another SAMOVAR_RUNTIME_DIR"
+        return """
+            \(holder) has the folder: it may still be starting, follow a journal that another store has, stand still, be another user's, or \
+            have another SAMOVAR_RUNTIME_DIR
+            """
     }
 
     /// Without the places on TCP if there is no key, for operators, who come to those with keys alone; nil if none is left.
