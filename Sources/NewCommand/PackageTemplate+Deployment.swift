@@ -27,6 +27,7 @@ extension PackageTemplate {
 
         [Unit]
         Description=\(name.package), a store and its workers
+        After=time-sync.target
         # However often it ends, it is started again: what makes `update` trap is given up after three deaths.
         StartLimitIntervalSec=0
 

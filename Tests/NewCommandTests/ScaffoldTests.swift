@@ -60,7 +60,7 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
     @Test func `Its unit is started again however often it ends, but for ends that no start mends`() throws {
         let unit = try #require(try files(ScaffoldChoices())["config/tea-timer.service"])
         let settings = unit.components(separatedBy: "[Service]")[0]
-        #expect(settings.contains("\nStartLimitIntervalSec=0\n"))
+        #expect(settings.contains("\nStartLimitIntervalSec=0\n") && settings.contains("\nAfter=time-sync.target\n"))
         #expect(unit.contains("\nRestart=on-failure\nRestartSec=1\n") && unit.contains("\nRestartPreventExitStatus=64 65 70 78\n"))
     }
 

@@ -24,6 +24,8 @@ import Testing
         // Elsewhere systemd passes it over.
         let head = unit.prefix { $0 != "[Service]" }
         #expect(head.contains("StartLimitIntervalSec=0") && !unit.contains { $0.hasPrefix("StartLimitBurst=") })
+        // A store takes the time of its machine once, at its start.
+        #expect(head.contains { $0.hasPrefix("After=") && $0.hasSuffix("time-sync.target") })
         #expect(unit.contains("RestartSec=1") && unit.contains("RestartPreventExitStatus=\(final)"))
         // Where the kernel ends a child for want of memory, `up` starts that one again, and the others go on.
         #expect(unit.contains("OOMPolicy=continue") == (name == "samovar@"))

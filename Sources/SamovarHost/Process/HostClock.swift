@@ -15,6 +15,9 @@ package struct HostClock: Sendable {
     /// The same clock, so far ahead.
     func ahead(by lead: Duration) -> HostClock { HostClock(offset: offset + lead.microseconds) }
 
+    /// The wall clock, which somebody may set at any time.
+    static func wall() -> Timestamp { Timestamp(microseconds: microseconds(of: CLOCK_REALTIME)) }
+
     package func now() -> Timestamp {
         Timestamp(microseconds: offset + Self.microseconds(of: Self.bootTime))
     }

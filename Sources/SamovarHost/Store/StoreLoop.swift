@@ -276,7 +276,7 @@ final class StoreLoop: Sendable {
                 lease?.end()
                 machine.drain(within: limit, now: now)
             case .readKeys: try readKeys(&machine, &sockets, now: now)
-            case .processMeasured: machine.processMeasured(ownProcess(), now: now)
+            case .processMeasured: machine.processMeasured(ownProcess(now: now), now: now)
             case .workerDied(let id, let evidence): machine.workerDied(id, evidence, now: now)
             case .journal(.committed(let turn)):
                 machine.committed(through: turn, now: now)

@@ -10,6 +10,8 @@ struct StoreClock {
     private(set) var nextTick = Timestamp(microseconds: 0)
     /// How far the newest record was ahead of the host's clock at the start.
     private(set) var lead = Duration.zero
+    /// How far the machine's clock was ahead of the store's time when that was last told.
+    private var told = Duration.zero
     /// What the clocks of two machines may differ by, or one that was adjusted.
     static let usualLead = Duration.seconds(10)
 
@@ -20,6 +22,7 @@ struct StoreClock {
     ///   - newest: the time of the newest record.
     init(startingAt host: Timestamp, newest: Timestamp) {
         lead = max(.zero, newest - host)
+        told = .zero - lead
         started = time(host, newest: newest)
         nextTick = started
     }
@@ -32,5 +35,16 @@ struct StoreClock {
         guard now >= nextTick else { return nil }
         defer { nextTick = now + interval }
         return now - nextTick
+    }
+
+    /// Compares the store's time with the machine's clock, which somebody may have set since the start.
+    ///
+    /// - Parameter step: how far that is ahead of the host's clock.
+    /// - Returns: how far it is ahead of the store's time, if that is not about what was last told.
+    mutating func strayed(_ step: Duration) -> Duration? {
+        let ahead = step - lead
+        guard max(ahead - told, told - ahead) > Self.usualLead else { return nil }
+        told = ahead
+        return ahead
     }
 }

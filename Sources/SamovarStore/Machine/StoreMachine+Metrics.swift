@@ -18,6 +18,7 @@ extension StoreMachine {
     /// The host has measured its process, for those who have asked and for `status`. While commits wait they are told of nothing but turns on disk.
     public mutating func processMeasured(_ facts: ProcessFacts, now: Timestamp) {
         measured.process = facts
+        tellOfClock(facts.clockStep)
         guard isRunning, !waiting.metrics.isEmpty else { return waiting.metrics.removeAll() }
         let isHeldUp = turns.outage != nil
         let families = common(isHeldUp: isHeldUp) + process(facts) + (isHeldUp ? [] : counted() + byQueue(now: time(now)))
@@ -27,6 +28,13 @@ extension StoreMachine {
             out.send(.reply(AdminReply(id: id, value: value)), to: route, floor: isHeldUp ? .none : .turn(head))
         }
         waiting.metrics.removeAll()
+    }
+
+    private mutating func tellOfClock(_ step: Duration) {
+        guard isRunning, let seconds = clock.strayed(step)?.components.seconds else { return }
+        let way = seconds < 0 ? "\(-seconds) s behind" : "\(seconds) s ahead of"
+        let consequence = "timers, and the ends of keys, go by that; a restart takes a later time, and no earlier one"
+        out.note(.warning, "the clock of this machine was set, and is \(way) the store's time: \(consequence)")
     }
 
     // MARK: What can be told at any time

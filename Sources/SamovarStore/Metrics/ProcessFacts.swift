@@ -10,17 +10,20 @@ public struct ProcessSample: Codable, Equatable, Sendable {
     }
 }
 
-/// What the host of a store knows of its process and its files, for `metrics`.
+/// What the host of a store knows of its process, its files and its machine, for `metrics`.
 public struct ProcessFacts: Equatable, Sendable {
     public var process: ProcessSample
     /// Nil if the journal is in no file of this machine.
     public var journalBytes: Int?
     /// What is free for this user where the data folder is; nil if nobody can tell.
     public var freeBytes: Int?
+    /// How far the machine's clock has been set forward since the host's clock took its time; negative if back.
+    public var clockStep: Duration
 
-    public init(_ process: ProcessSample, journalBytes: Int?, freeBytes: Int? = nil) {
+    public init(_ process: ProcessSample, journalBytes: Int?, freeBytes: Int? = nil, clockStep: Duration = .zero) {
         self.process = process
         self.journalBytes = journalBytes
         self.freeBytes = freeBytes
+        self.clockStep = clockStep
     }
 }

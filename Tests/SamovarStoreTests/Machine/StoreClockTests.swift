@@ -75,6 +75,44 @@ import Testing
         #expect(try stalled.state().ticks == [] && stalled.machine.wakeUp(now: stalled.now) > stalled.now)
     }
 
+    // MARK: A clock that is set
+
+    /// What a store says when its host has found the machine's clock so many seconds ahead.
+    private static func told(_ rig: Rig, _ seconds: Double) -> [String] {
+        _ = rig.takeNotes()
+        let process = ProcessSample(processorSeconds: 1, residentBytes: 1)
+        rig.machine.processMeasured(ProcessFacts(process, journalBytes: nil, clockStep: .seconds(seconds)), now: rig.now)
+        rig.round()
+        return rig.takeNotes()
+    }
+
+    private static func words(_ way: String) -> [String] {
+        [
+            "the clock of this machine was set, and is \(way) the store's time: timers, and the ends of keys, go by that; a restart "
+                + "takes a later time, and no earlier one"
+        ]
+    }
+
+    @Test func `A clock that is set while the store runs is told once for each step, and holds no time`() throws {
+        let rig = try Rig()
+        #expect(Self.told(rig, 10) == [] && Self.told(rig, -10) == [])
+        #expect(Self.told(rig, 11) == Self.words("11 s ahead of"))
+        #expect(Self.told(rig, 11) == [] && Self.told(rig, 21) == [] && Self.told(rig, 1) == [])
+        #expect(Self.told(rig, -3_600) == Self.words("3600 s behind"))
+        #expect(Self.told(rig, 0) == Self.words("0 s ahead of"))
+        rig.tick(.seconds(1))
+        #expect(rig.machine.wakeUp(now: rig.now) <= rig.now + .seconds(1))
+    }
+
+    @Test func `What a start has said of the clock is not said again, and that it was set right is`() throws {
+        let rig = try Rig()
+        rig.round()
+        let later = try rig.restarted(after: .seconds(-3_600))
+        later.round()
+        #expect(Self.told(later, 0) == [])
+        #expect(Self.told(later, 3_600) == Self.words("0 s ahead of"))
+    }
+
     // MARK: Before the start
 
     @Test func `Before its start a store hears nobody and does nothing`() throws {
