@@ -12,6 +12,18 @@ import Testing
         role == .worker ? VirtualWorker(seed: seed) : VirtualClient(seed: seed)
     }
 
+    /// What was expected in place of what breaks the scenario; nil if that is held.
+    private func expected(
+        _ name: String, _ role: Subject, of peer: any VirtualPeer, _ change: (Meddler) -> Void
+    ) throws -> String? {
+        let scenario = try #require(Scenario.all(of: role).first { $0.name == name })
+        let meddler = Meddler()
+        change(meddler)
+        var play = Play(scenario, role, to: peer, meddler)
+        guard case .broken(let fault) = play.run() else { return nil }
+        return fault.expected
+    }
+
     @Test(arguments: [Subject.worker, .client])
     func `Our machines keep every rule, however their pauses fall`(role: Subject) {
         for scenario in Scenario.all(of: role) {
@@ -27,6 +39,22 @@ import Testing
         let scenario = try #require(Scenario.all(of: sabotage.subject).first { $0.name == sabotage.scenario })
         var play = Play(scenario, sabotage.subject, to: peer(sabotage.subject, seed: 1), sabotage.meddler)
         #expect(play.run() != .held)
+    }
+
+    @Test(arguments: [Subject.worker, .client])
+    func `A peer that takes no proofs keeps every rule with the turns that it was told of`(role: Subject) throws {
+        for scenario in Scenario.all(of: role) {
+            let broken = try expected(scenario.name, role, of: peer(role, seed: 1)) {
+                $0.outgoing(.hello) { [$0.with { $0.flags = 0 }] }
+            }
+            #expect(broken == nil, "\(scenario.name)")
+        }
+        let broken = try expected("witness", role, of: peer(role, seed: 1)) {
+            $0.outgoing(.hello) { hello in
+                [RawFrame(.hello, hello.number, timeline: hello.timeline, [hello.body[0].replacing(1, by: 0)])]
+            }
+        }
+        #expect(broken == "HELLO with turn 100")
     }
 
     @Test func `Pauses that are none are found, and those without jitter`() throws {

@@ -294,12 +294,15 @@ extension Step {
         ]
     }
 
-    /// HELLO says the newest turn: the newest proof, or the number from who takes none.
+    /// HELLO says the newest turn: the newest proof, or, from who takes none and so hears no turn from PONG, the newest that it was told of.
     fileprivate static let proves = expect("HELLO with the newest proof, as it was given", within: .milliseconds(20)) {
         stage, event in
         guard let frame = event.frame, frame.is(.hello) else { return .other }
         let before = stage.proofBefore
-        if frame.flags & 1 == 0 { return stage.witness == .int(stage.head) ? .met : .broken("HELLO with turn \(stage.head)") }
+        if frame.flags & 1 == 0 {
+            let turn = stage.told[stage.timeline]?.head ?? 0
+            return stage.witness == .int(turn) ? .met : .broken("HELLO with turn \(turn)")
+        }
         return stage.witness == before ? .met : .broken("HELLO with the proof \(before?.text ?? "none")")
     }
 }
