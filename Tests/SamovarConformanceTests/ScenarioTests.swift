@@ -57,6 +57,23 @@ import Testing
         #expect(broken == "HELLO with turn 100")
     }
 
+    @Test func `A client whose session is over sends nothing more, and tells of each input that it is unknown`() throws {
+        let ends: [(String, (Meddler) -> Void)] = [
+            ("neither HELLO nor SEND", { $0.incoming(.error) { [$0.with { $0.body = [[6, "a number is missing", 1, 0]] }] } }),
+            ("{\"status\": \"unknown\"} for what has no outcome,", { $0.toPerson = { [$0.setting("status", to: "applied")] } }),
+        ]
+        for (what, change) in ends {
+            let broken = try expected("expired", .client, of: VirtualClient(), change)
+            #expect(broken == "\(what) after ERROR sessionExpired")
+        }
+        let silent = try expected("expired", .client, of: VirtualClient()) { $0.toPerson = { _ in [] } }
+        #expect(silent == "{\"status\": \"unknown\"} for each of 3 inputs")
+        let goesOn = try expected("expected-impossible", .client, of: VirtualClient()) {
+            $0.incoming(.welcome) { [$0.with { $0.body[0] = $0.body[0].replacing(2, by: 1) }] }
+        }
+        #expect(goesOn == "neither HELLO nor SEND after WELCOME that expects 9")
+    }
+
     @Test func `Pauses that are none are found, and those without jitter`() throws {
         let scenario = try #require(Scenario.all(of: .worker).first { $0.name == "pauses" })
         var settings = WorkerMachine.Settings.standard

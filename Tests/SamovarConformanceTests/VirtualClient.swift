@@ -42,13 +42,17 @@ final class VirtualClient: VirtualPeer {
     private func goOn(_ now: Timestamp) {
         while let input = unread.first, (try? machine.submit(input)) != nil { unread.removeFirst() }
         perform(machine.flush(now: now))
-        while let line = outcomes.removeValue(forKey: printed + 1) {
-            printed += 1
-            deeds.append(.print(line))
-        }
+        tell()
         if isInputClosed, unread.isEmpty, machine.unanswered == 0 {
             isInputClosed = false
             perform(machine.close())
+        }
+    }
+
+    private func tell() {
+        while let line = outcomes.removeValue(forKey: printed + 1) {
+            printed += 1
+            deeds.append(.print(line))
         }
     }
 
@@ -60,7 +64,9 @@ final class VirtualClient: VirtualPeer {
             case .send(let envelope): deeds.append(.send(envelope.parts))
             case .answered(let outcome): outcomes[outcome.sequence] = line(outcome)
             case .unknown(let sequence, _): outcomes[sequence] = ["status": "unknown"]
-            case .refused: deeds.append(.exit(78))
+            case .refused:
+                tell()
+                deeds.append(.exit(78))
             case .stop: deeds.append(.exit(0))
             default: break
             }

@@ -154,14 +154,16 @@ extension Scenario {
         [
             Scenario(
                 "expected-impossible", "Numbers of a session",
-                "WELCOME expects input 9 of a session that has sent none. It is another session: the client gives up.",
-                [.act { $0.manners.welcomes = false }, .another(), .act { $0.welcome(expected: 9) }]
+                "WELCOME expects input 9 of a session that has sent none. It is another session: the client gives up, and sends nothing.",
+                [.act { $0.manners.welcomes = false }, .another()] + Step.write(1...1) + [.act { $0.welcome(expected: 9) }]
                     + Step.final("WELCOME that expects 9")
             ),
             Scenario(
                 "expired", "Expiry",
-                "The session is over while inputs are under way. The client gives up, and nothing is sent again.",
-                unanswered + [.act { $0.error(.sessionExpired) }] + Step.final("ERROR sessionExpired")),
+                "The session is over while inputs are under way. The client gives up: nothing is sent again, and they stay unknown.",
+                unanswered + [.act { $0.error(.sessionExpired) }] + Step.final("ERROR sessionExpired") + [
+                    .until("{\"status\": \"unknown\"} for each of 3 inputs") { $0.statuses == ["unknown", "unknown", "unknown"] }
+                ]),
             Scenario(
                 "end", "Leaving", "Standard input ends. The client has its outcomes, says GOODBYE, and ends.",
                 Step.greeted(.client) + Step.write(1...2) + [.act { $0.close() }] + Step.applied(2) + Step.left),

@@ -45,14 +45,19 @@ extension Step {
         act { $0.goodbye() }, another("HELLO on another connection after GOODBYE", within: .milliseconds(20)),
     ]
 
-    /// The peer has given up: no HELLO comes any more.
+    /// The peer has given up: neither HELLO nor an input comes any more, and what had no outcome gets none.
     static func final(_ why: String) -> [Step] {
-        [
+        let what = "neither HELLO nor SEND after \(why)"
+        return [
             act { $0.mayExit = true },
             Step(
-                what: "no further HELLO after \(why)",
-                action: .quiet(.milliseconds(2_500)) { stage, event in
-                    event.isFrame(.hello) ? .broken("no further HELLO after \(why)") : .other
+                what: what,
+                action: .quiet(.milliseconds(2_500)) { _, event in
+                    // What was read too late to be sent may be told as rejected.
+                    if case .printed(let line) = event, line["status"] == "applied" || line["status"] == "refused" {
+                        return .broken("{\"status\": \"unknown\"} for what has no outcome, after \(why)")
+                    }
+                    return event.isFrame(.hello) || event.isFrame(.send) ? .broken(what) : .other
                 }),
         ]
     }
