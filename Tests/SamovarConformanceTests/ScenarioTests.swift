@@ -34,6 +34,18 @@ import Testing
         }
     }
 
+    @Test func `A worker with one slot, no read-ahead and handlers that end late keeps every rule`() {
+        for scenario in Scenario.all(of: .worker) {
+            var play = Play(scenario, .worker, to: VirtualWorker(slots: 1, readAhead: 0, lag: .milliseconds(300)))
+            #expect(play.run() == .held, "\(scenario.name)")
+        }
+    }
+
+    @Test func `A worker whose slot stays taken after a timeout is told that its credit is missing`() throws {
+        let broken = try expected("timeout", .worker, of: VirtualWorker(slots: 1, readAhead: 0, lag: .seconds(60))) { _ in }
+        #expect(broken == "credit for another task")
+    }
+
     @Test(arguments: Sabotage.connections + Sabotage.workers + Sabotage.clients)
     func `A peer that breaks a rule is found by its scenario`(sabotage: Sabotage) throws {
         let scenario = try #require(Scenario.all(of: sabotage.subject).first { $0.name == sabotage.scenario })

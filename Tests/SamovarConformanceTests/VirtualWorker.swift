@@ -20,14 +20,17 @@ final class VirtualWorker: VirtualPeer {
     var deeds: [Deed] = []
     private var machine: WorkerMachine
     private var running: [Lease: Running] = [:]
-    /// A peer whose handlers do not stop when they are told to.
-    private let isStubborn: Bool
+    /// How long a handler goes on when it is told to stop.
+    private let lag: Duration
 
-    init(settings: WorkerMachine.Settings = .standard, isStubborn: Bool = false, seed: UInt64 = 1) {
-        let offer = WorkerOffer(id: WorkerID(high: 1, low: 2), slots: 2, queues: [.default])
+    init(
+        settings: WorkerMachine.Settings = .standard, slots: Int = 2, readAhead: Int = 2, lag: Duration = .zero, seed: UInt64 = 1
+    ) {
+        let offer = WorkerOffer(id: WorkerID(high: 1, low: 2), slots: slots, queues: [.default])
         machine = WorkerMachine(
-            offer, schema: Schema(name: "Conform", version: 1), readAhead: 2, settings: settings, random: Random(seed: seed))
-        self.isStubborn = isStubborn
+            offer, schema: Schema(name: "Conform", version: 1), readAhead: readAhead, settings: settings,
+            random: Random(seed: seed))
+        self.lag = lag
     }
 
     var deadline: Timestamp? { ([machine.deadline] + running.values.map { $0.end }).compactMap { $0 }.min() }
@@ -58,7 +61,8 @@ final class VirtualWorker: VirtualPeer {
             case .send(let envelope): deeds.append(.send(envelope.parts))
             case .start(let task, _): start(task, now)
             case .cancel(let lease):
-                if !isStubborn { running[lease]?.isCancelled = true }
+                running[lease]?.isCancelled = true
+                running[lease]?.end = now + lag
             case .acknowledged(let mark): running[mark.lease]?.window.acknowledged(through: mark.index)
             case .checkKey: perform(machine.keyFound(nil, now: now), now)
             case .keyRefused: break
@@ -88,7 +92,10 @@ final class VirtualWorker: VirtualPeer {
     private func nextAnswer(_ now: Timestamp) -> (Lease, JobResult.Answer)? {
         for lease in running.keys.sorted() {
             guard var job = running[lease] else { continue }
-            if job.isCancelled { return (lease, .failed(.threw, "cancelled", permanent: false)) }
+            if job.isCancelled {
+                guard now >= job.end else { continue }
+                return (lease, .failed(.threw, "cancelled", permanent: false))
+            }
             if let count = job.effect["stream"]?["count"]?.integer {
                 while job.window.last < count, let index = job.window.next(size: 20) {
                     let message = packed([Stage.counted(Int64(index))])

@@ -82,10 +82,13 @@ extension Step {
         act { $0.leases = $0.task(effects, timeout: timeout, resume: resume) }
     }
 
+    /// A handler that was told to stop keeps its slot until it has ended, and an answer that comes before has no credit for another task.
+    static let hasRoom = until("credit for another task") { $0.worker.credit > $0.worker.sent }
+
     /// A job is done as usual.
     static func works() -> [Step] {
         [
-            task(Stage.Effect.echo("still")),
+            hasRoom, task(Stage.Effect.echo("still")),
             result("the answer of a job that comes next") { $0.messages == [Stage.echoed("still")] },
         ]
     }

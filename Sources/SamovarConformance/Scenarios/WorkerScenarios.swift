@@ -116,6 +116,7 @@ extension Scenario {
                 Step.greeted(.worker) + [
                     .task(["juggle": [:]]),
                     .result("the failure “unhandled”, permanent") { $0.failure.map { $0 == ("unhandled", true) } ?? false },
+                    .hasRoom,
                     .act { stage in
                         let job = stage.worker.order()
                         stage.worker.sent += 1
@@ -222,7 +223,8 @@ extension Scenario {
                 "timeline-jobs", "Timeline",
                 "A job runs and another's answer waits when the timeline changes. Nothing of both comes any more, and the slots are free.",
                 [.act { $0.manners.acknowledges = false }] + Step.greeted(.worker) + [
-                    .task(Stage.Effect.echo("old")), .result("an answer") { $0[0] == 0 }, .task(Stage.Effect.sleep(60_000)),
+                    .task(Stage.Effect.echo("old")), .result("an answer") { $0[0] == 0 }, .hasRoom,
+                    .task(Stage.Effect.sleep(60_000)),
                 ] + Step.alive() + [
                     .act { stage in
                         stage.goodbye()
