@@ -12,6 +12,7 @@ public import SamovarWire
 /// |---|---|---|---|
 /// | ticked | 3 s (23 s with keys): stale if a view is shown, reconnect | 3 s: stale, reconnect; subscribing | at `until`: reconnect |
 /// | VIEW by the SUB socket | live; shown if newer | shown if newer | – |
+/// | VIEW by the SUB socket, of another timeline than what is shown | live; shown, whatever its turn | shown, whatever its turn | – |
 /// | TICK | live; asks if behind; idle | asks if behind; idle | – |
 /// | GOODBYE | stale if a view is shown, lost | stale, lost | – |
 /// | answered (from the front) | shown if newer | same timeline: shown if newer | shown if newer |

@@ -71,6 +71,11 @@ class SubscriberTests(unittest.TestCase):
         machine.received(view(6), 3.2)
         self.assertEqual(machine.ticked(4.3), [])
 
+    def test_a_view_of_another_timeline_is_shown_whatever_its_turn(self) -> None:
+        note, shown = live().received(view(2, AWAY), 0)
+        self.assertIsInstance(note, Note)
+        self.assertEqual(shown, show(2, AWAY))
+
     def test_a_tick_of_another_timeline_asks_at_once(self) -> None:
         machine = live()
         machine.received(tick(2, AWAY), 2.0)

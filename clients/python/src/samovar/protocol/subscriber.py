@@ -7,6 +7,7 @@ which view is the newest; only a subscriber that is behind it for a while asks, 
 |---|---|---|---|
 | ticked | 3 s: reconnect | 3 s: stale, reconnect; subscribing | at `until`: reconnect |
 | VIEW by the SUB socket | live; shown if newer | shown if newer | – |
+| VIEW by the SUB socket, of another timeline than what is shown | live; shown, whatever its turn | shown, whatever its turn | – |
 | TICK | live; asks if behind | asks if behind | – |
 | GOODBYE | lost | stale, lost | – |
 | answered (from the front) | shown if newer | same timeline: shown if newer | shown if newer |
