@@ -20,6 +20,7 @@ extension PackageTemplate {
         """
         # \(name.package) as a service of one machine, run as the user \(name.package):
         #
+        #   swift build -c release --static-swift-stdlib --product \(name.package)
         #   useradd --system --no-create-home \(name.package)
         #   install -D .build/release/\(name.package) /opt/\(name.package)/\(name.package)
         #   install -m 0644 config/\(name.package).service /etc/systemd/system/

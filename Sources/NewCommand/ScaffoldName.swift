@@ -11,7 +11,8 @@ struct ScaffoldName: Equatable, Sendable {
     var module: String { type + "Program" }
     var app: String { type + "App" }
 
-    static let maximumLength = 50
+    /// That of a user, whose name it is on a machine where the program is a service: systemd takes no longer one.
+    static let maximumLength = 31
 
     /// - Throws: for a name that cannot be one of a folder, an executable and a Swift type at once.
     init(_ name: String) throws(CommandFailure) {

@@ -64,6 +64,13 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
         #expect(unit.contains("\nRestart=on-failure\nRestartSec=1\n") && unit.contains("\nRestartPreventExitStatus=64 65 70 78\n"))
     }
 
+    @Test func `The unit says how to build the executable that it installs, before it does`() throws {
+        let unit = try #require(try files(ScaffoldChoices())["config/tea-timer.service"])
+        let build = try #require(unit.range(of: "#   swift build -c release --static-swift-stdlib --product tea-timer\n"))
+        let install = try #require(unit.range(of: "#   install -D .build/release/tea-timer /opt/tea-timer/tea-timer\n"))
+        #expect(build.upperBound <= install.lowerBound)
+    }
+
     @Test(arguments: [
         ("/a/b/c", "/a/b/d", "../d"), ("/a/b", "/a/b", "."), ("/a/b", "/a/b/c/d", "c/d"), ("/a/b", "/c", "../../c"),
     ])
@@ -122,6 +129,9 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
         #expect(throws: CommandFailure.self, "a type of SamovarTesting, which the tests use") { try ScaffoldName("test-store") }
         #expect(throws: CommandFailure.self, "its module would be hidden by OpenProgram") { try ScaffoldName("open") }
         #expect(throws: CommandFailure.self, "the package itself") { try ScaffoldName("SAMOVAR") }
-        #expect(throws: CommandFailure.self) { try ScaffoldName(String(repeating: "a", count: 51)) }
+        let long = String(repeating: "a", count: 32)
+        let tooLong = #expect(throws: CommandFailure.self) { try ScaffoldName(long) }
+        #expect(tooLong?.description == "\"\(long)\" is too long for a name: it may have 31 letters")
+        #expect(throws: Never.self, "the longest name of a user") { try ScaffoldName(String(long.dropLast())) }
     }
 }
