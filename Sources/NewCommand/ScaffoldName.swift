@@ -32,6 +32,10 @@ struct ScaffoldName: Equatable, Sendable {
             throw CommandFailure(
                 .usage, "\(shown) would make the type \(type), which means something else already: take another name")
         }
+        guard !Self.programs.contains(type) else {
+            throw CommandFailure(
+                .usage, "\(shown) would make the module \(type)Program, and Samovar has one of that name: take another name")
+        }
         // SwiftPM takes both for one package.
         guard name.lowercased() != "samovar" else {
             throw CommandFailure(.usage, "\(shown) is the package that every program depends on: take another name")
@@ -39,6 +43,9 @@ struct ScaffoldName: Equatable, Sendable {
         package = name
         self.type = type
     }
+
+    /// Samovar's own modules whose names end in `Program`, without that: SwiftPM refuses two modules of one name, unused ones included.
+    static let programs: Set<String> = ["Chaos", "Contract", "Fickle", "Readme", "Trap", "Turnstile", "Versioned"]
 
     /// Types that the written code uses, of Samovar, Swift and the program itself; and one whose module `OpenProgram` a type of that name would hide.
     private static let taken: Set<String> = [

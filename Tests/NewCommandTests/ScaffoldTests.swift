@@ -120,6 +120,21 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
         #expect(error?.description == error.map { escapeForTerminal($0.description) })
     }
 
+    @Test func `A name that makes a module of Samovar's own manifest is refused`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let manifest = try String(contentsOf: root.appending(path: "Package.swift"), encoding: .utf8)
+        let programs = Set(manifest.matches(of: /name: "(\w+)Program"/).map { String($0.1) })
+        #expect(programs == ScaffoldName.programs)
+        for type in programs {
+            let error = #expect(throws: CommandFailure.self) { try ScaffoldName(type.lowercased()) }
+            #expect(
+                error?.description
+                    == "\"\(type.lowercased())\" would make the module \(type)Program, and Samovar has one of that name: take another name"
+            )
+            #expect(error?.code == .usage)
+        }
+    }
+
     @Test func `A name that means something else or is too long is refused`() {
         let error = #expect(throws: CommandFailure.self) { try ScaffoldName("program") }
         #expect(
