@@ -86,6 +86,14 @@ import Testing
         #expect(goesOn == "neither HELLO nor SEND after WELCOME that expects 9")
     }
 
+    @Test(arguments: [Subject.worker, .client], ["earlier-start", "start-forgotten"])
+    func `A peer that was told of a start has to say it in HELLO`(role: Subject, scenario: String) throws {
+        let broken = try expected(scenario, role, of: peer(role, seed: 1)) {
+            $0.outgoing(.hello) { [$0.entries { Array($0.prefix(4)) }] }
+        }
+        #expect(broken == "the greatest start number of the timeline, 3")
+    }
+
     @Test func `Pauses that are none are found, and those without jitter`() throws {
         let scenario = try #require(Scenario.all(of: .worker).first { $0.name == "pauses" })
         var settings = WorkerMachine.Settings.standard

@@ -251,8 +251,9 @@ struct Stage {
         }
         try checkWitness(body[1] ?? .nil, in: frame.timeline)
         let greatest = told[frame.timeline]?.start ?? 0
-        if let said = body[4], said != .int(greatest) {
-            throw Fault(rule: "Start", expected: "the greatest start number of the timeline, \(greatest)", seen: said.text)
+        guard (body[4] ?? .int(0)) == .int(greatest) else {
+            throw Fault(
+                rule: "Start", expected: "the greatest start number of the timeline, \(greatest)", seen: body[4]?.text ?? "none")
         }
         witnessBefore = witness
         for old in connections.keys where old != route { connections[old] = .parted }
