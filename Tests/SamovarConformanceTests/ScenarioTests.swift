@@ -127,6 +127,39 @@ import Testing
         #expect(machine.verdict == nil && machine.deadline == now + .milliseconds(700))
     }
 
+    /// What the store says to a worker that says this, and what is expected in place of the last of it, if that is broken.
+    private func frames(_ name: String, to said: [RawFrame]) throws -> (frames: [RawFrame], expected: String?) {
+        let now = Timestamp(microseconds: 0)
+        let scenario = try #require(Scenario.all(of: .worker).first { $0.name == name })
+        var machine = ScenarioMachine(scenario, as: .worker, now: now)
+        let offer: Value = [.binary([UInt8](repeating: 7, count: 16)), 1, ["default"], []]
+        let hello = RawFrame(.hello, 1, timeline: RawFrame.noTimeline, [[["Conform", 1], 0, "worker", offer]])
+        for frame in [hello] + said { machine.received(frame.parts, from: Route(.work, [1]), now: now) }
+        let frames = try machine.takeActions().compactMap { action -> RawFrame? in
+            guard case .send(let parts, _) = action else { return nil }
+            return try RawFrame(parts: parts)
+        }
+        guard case .broken(let fault)? = machine.verdict else { return (frames, nil) }
+        return (frames, fault.expected)
+    }
+
+    @Test(arguments: [(1, 2), (10_000, 10_001), (20_000, 20_001), (Int64.max, Int64.max)] as [(Int64, Int64)])
+    func `Whatever its credit, a worker gets a TASK after which it has to begin anew`(credit: Int64, number: Int64) throws {
+        let (frames, expected) = try frames("overdrawn", to: [RawFrame(.credit, credit, timeline: Stage.timeline(1))])
+        let task = try #require(frames.last)
+        #expect(task.is(.task) && task.number == number && task.body[0].elements.count == Int(min(credit, 10_000)) + 1)
+        #expect(expected == nil)
+    }
+
+    @Test func `A worker without jobs may give room for more of them, and one with jobs may not`() throws {
+        let credits = [1, 3].map { RawFrame(.credit, $0, timeline: Stage.timeline(1)) }
+        // The task is given for the first credit: the second one is beyond the room of one, while the job is held.
+        let (_, busy) = try frames("answer", to: credits)
+        #expect(busy == "at most 1: 1 tasks since HELLO and room for 1, less 1 that it holds")
+        let (_, idle) = try frames("ping", to: credits)
+        #expect(idle == nil)
+    }
+
     @Test(arguments: [(4.7, true), (4.9, false)])
     func `A peer that was slow to start has all the time that a step gives, from its first sign on`(
         subscribed: Double, isInTime: Bool

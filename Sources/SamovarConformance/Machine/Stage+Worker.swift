@@ -23,7 +23,8 @@ struct WorkerSide {
     var sent: Int64 = 0
     /// How many CANCELs with leases it was sent since HELLO.
     var cancels: Int64 = 0
-    /// How many jobs it holds at once, those that wait included: its credit when it holds none.
+    /// How many jobs it holds at once, those that wait included: its credit when it holds none. It may grow, for a worker may read further
+    /// ahead of jobs that prove short.
     var capacity: Int64?
     var jobs: [Value: Job] = [:]
     var claims: [Value] = []
@@ -158,7 +159,7 @@ extension Stage {
         }
         worker.credit = credit
         guard !worker.isDraining else { return }
-        if worker.capacity == nil, worker.jobs.isEmpty, credit > 0 { worker.capacity = credit }
+        if worker.held == 0, credit > worker.sent { worker.capacity = max(worker.capacity ?? 0, credit - worker.sent) }
         guard let capacity = worker.capacity else { return }
         let most = worker.most
         guard credit <= most else {

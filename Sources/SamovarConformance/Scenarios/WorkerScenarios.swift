@@ -48,7 +48,12 @@ extension Scenario {
             Scenario(
                 "overdrawn", "Credit", "More tasks come than the credit allows. The worker opens another connection.",
                 Step.greeted(.worker) + [
-                    .act { stage in stage.task((0...min(stage.worker.credit, 10_000)).map { _ in Stage.Effect.sleep(1) }) },
+                    .act { stage in
+                        let count = min(stage.worker.credit, 10_000)
+                        // A greater credit is overdrawn by the number of the TASK, as after tasks that were lost.
+                        stage.worker.sent = min(stage.worker.credit, Int64.max - 1) - count
+                        stage.task((0...count).map { _ in Stage.Effect.sleep(1) })
+                    },
                     .another("HELLO on another connection, after tasks beyond the credit", within: .milliseconds(20)),
                 ]),
             Scenario(
