@@ -17,13 +17,8 @@ struct SubscriptionTable: Equatable, Sendable {
     static let firstSource = 1 << 20
 
     private(set) var activations: [Label: Activation] = [:]
-    /// The earliest time at which an activation is due.
+    /// The earliest time at which an activation is due; nil if no timer will fire.
     private(set) var nextDue: Timestamp?
-
-    /// Timers that will fire and sources: what keeps a program from being idle.
-    var isIdle: Bool {
-        nextDue == nil && !activations.values.contains { if case .source = $0.wanted.kind { true } else { false } }
-    }
 
     /// Brings the book to what a state wants: what is the same goes on, what differs begins anew.
     mutating func want(_ events: [WantedEvent], turn: Int, now: Timestamp, ledger: inout EffectLedger) {

@@ -135,9 +135,10 @@ public struct StoreMachine: ~Copyable {
     /// Inlined, as all that is asked for each turn: the machine would be copied for the call.
     @inline(__always) var timersMayFire: Bool { phase == .serving && turns.canTake && !turns.hasTooManyEffects }
 
-    /// Nothing waits, nothing runs, nothing is due: only a new input can change the state.
+    /// Nothing waits, nothing runs, nothing is due: only a new input can change the state. A source that has ended or is dead is not open.
     var isIdle: Bool {
-        turns.state.ledger.open.isEmpty && clients.inbox.count == 0 && workers.answers.isEmpty && turns.state.subscriptions.isIdle
+        turns.state.ledger.open.isEmpty && clients.inbox.count == 0 && workers.answers.isEmpty
+            && turns.state.subscriptions.nextDue == nil
     }
 
     /// How long the store may still be there, a second at most; nil while it serves. Who is sent away comes no sooner, and waits no longer: another

@@ -206,11 +206,30 @@ import Testing
         #expect(isStopped, "and nothing waits for it")
     }
 
-    @Test func `A program that waits for a timer is not idle`() throws {
-        let rig = try Self.rig(Self.every(60))
+    /// Whether the store tells within about two seconds that it has nothing left to do.
+    private static func tellsOfRest(_ rig: Rig) -> Bool {
+        rig.exchange(.ping(9), from: worker(1))
+        // The newest view goes before.
+        rig.tick(.milliseconds(100))
         _ = rig.takePublished()
         rig.tick(.seconds(2))
-        #expect(!rig.takePublished().contains { if case .tick(_, _, _, idle: true) = $0 { true } else { false } })
+        return rig.takePublished().contains { if case .tick(_, _, _, idle: true) = $0 { true } else { false } }
+    }
+
+    @Test func `A program that waits for a timer is not idle`() throws {
+        let rig = try Self.rig(Self.every(60))
+        #expect(!Self.tellsOfRest(rig))
+    }
+
+    @Test(arguments: [false, true])
+    func `A program is idle when its source has ended or is dead, and not while that runs`(_ dies: Bool) throws {
+        let rig = try Self.rig(Shop.Watch(id: "feed", source: job("listen", diesSilently: true)))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        #expect(!Self.tellsOfRest(rig))
+        let answer = dies ? task.failed(permanent: true) : task.answered("over")
+        rig.exchange(.result([answer], credit: 9), from: worker(1))
+        #expect(rig.durable.ledger.dead.count == (dies ? 1 : 0) && rig.durable.subscriptions.activations.count == 1)
+        #expect(Self.tellsOfRest(rig))
     }
 
     // MARK: Sources
