@@ -58,13 +58,20 @@ extension StoreMachine {
 
     /// Takes one item that is no answer.
     private mutating func takeOther(now: Timestamp) throws(StopReason) -> Taken {
-        // With no answers, each kind goes before the next. Between answers, none waits for the end of another.
-        let first = workers.answers.isEmpty ? 0 : workers.interruptions
+        // Each kind goes before the next. Between answers, and behind so many crowded effects, none waits for the end of another: a program
+        // may order as fast as it is answered, or told that there are too many.
+        let isInRotation = !workers.answers.isEmpty || scheduler.crowdedInRow >= Workers.answersInRow
+        let first = isInRotation ? workers.interruptions : 0
         for kind in 0..<4 {
             switch (first + kind) % 4 {
             case 0:
-                guard !scheduler.overLimit.isEmpty else { continue }
+                guard !scheduler.overLimit.isEmpty else {
+                    scheduler.crowdedInRow = 0
+                    continue
+                }
+                scheduler.crowdedInRow += 1
                 try scheduler.failOverLimit(now: now, &turns, &out)
+                return .one
             case 1:
                 guard let failed = scheduler.postponed.first else { continue }
                 guard turns.mayTake(.failure(failed.effect)) else { return .notYet }
@@ -81,6 +88,7 @@ extension StoreMachine {
                 scheduler.enterOrders(now: now, &turns)
                 clients.answer(client, outcome)
             }
+            scheduler.crowdedInRow = 0
             return .one
         }
         return .none

@@ -1,3 +1,4 @@
+import MachineSupport
 import SamovarCore
 import Testing
 
@@ -113,6 +114,26 @@ import Testing
         #expect(rig.takeTasks(worker(1)).map(\.name) == ["a"])
     }
 
+    @Test func `A program that orders again whenever it is too many holds up neither inputs nor timers`() throws {
+        var settings = StoreSettings()
+        settings.turnsPerRound = 100
+        func engine() -> any ProgramEngine { TypedEngine(Stubborn.self, secret: workshopSecret) }
+        let rig = try Rig(settings, engine: engine(), replica: engine())
+        rig.connectClient()
+        // One round for each that is asked for: there is always more to do.
+        rig.commits = false
+        func send(_ message: Stubborn.Message, _ sequence: Int) {
+            rig.deliver(.send([Submission(sequence: sequence, input: packed(message))], confirmed: 0), from: client(1))
+            rig.round()
+        }
+        send(.order, 1)
+        rig.now = at(2)
+        send(.add, 2)
+        let state = try unpacked(Stubborn.State.self, rig.machine.stateBytes())
+        #expect(state.added == 1 && state.ticks == 1)
+        #expect(state.refused > 150, "it is told at once")
+    }
+
     @Test func `After a restart serial effects are still serial, and a crowded one still fails`() throws {
         let rig = try Self.rig(credit: 0)
         rig.commits = false
@@ -213,4 +234,36 @@ import Testing
         #expect(try outputs?.map { try unpacked(String.self, $0.bytes) } == ["x", "y", "z"])
         #expect(rig.durable.outputs.outputs(after: EffectID(turn: 3, ordinal: 0), bytes: 1_000)?.count == 2)
     }
+}
+
+/// A program that does not take no for an answer.
+private enum Stubborn: OpenProgram {
+    struct State: Portable {
+        var added = 0
+        var ticks = 0
+        var refused = 0
+    }
+
+    enum Message: Portable { case order, again, add, ticked }
+    typealias Effect = Int
+
+    static var schema: Schema { shop }
+    static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Self> { .state(State()) }
+
+    static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Self> {
+        switch message {
+        case .order: return .batch([one, one])
+        case .again:
+            state.refused += 1
+            return one
+        case .add: state.added += 1
+        case .ticked: state.ticks += 1
+        }
+        return .none
+    }
+
+    private static var one: Command<Self> { .run(1, id: "label", policy: .serial(limit: 1)) }
+
+    static func subscriptions(_ state: State) -> [Subscription<Self>] { [.every(.seconds(2), id: "tick", send: .ticked)] }
+    static func failed(_ effect: Int, _ failure: Failure) -> Message? { failure.reason == .crowded ? .again : nil }
 }
