@@ -3,6 +3,26 @@ import SamovarWire
 
 /// How attempts and effects end, and what is measured of it.
 extension EffectScheduler {
+    // MARK: Taking back
+
+    /// Takes an effect back from its worker, if one has it, and offers it again.
+    mutating func giveBack(_ effect: EffectID, in ledger: EffectLedger, now: Timestamp) {
+        if dispatcher.assignment(of: effect) != nil { dispatcher.takeBack(effect, as: .returned) }
+        offer(effect, in: ledger, now: now)
+    }
+
+    /// Offers an effect whose answer changed nothing: its worker may have left with that, and then the effect is nowhere.
+    mutating func offerIfNowhere(_ effect: EffectID, in ledger: EffectLedger, now: Timestamp) {
+        if dispatcher.assignment(of: effect) == nil, dispatcher.waits(effect) == nil { offer(effect, in: ledger, now: now) }
+    }
+
+    /// The same for those that a worker has not seen, and will not.
+    mutating func giveBackUnsent(of worker: WorkerID, in ledger: EffectLedger, now: Timestamp) {
+        for effect in dispatcher.takeBackUnsent(of: worker) { offer(effect, in: ledger, now: now) }
+    }
+
+    // MARK: Closing
+
     /// An effect was answered by an attempt that is current; whoever else runs it in vain is told.
     ///
     /// - Parameter meter: the number of its queue.

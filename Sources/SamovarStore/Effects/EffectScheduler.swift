@@ -36,6 +36,8 @@ struct EffectScheduler {
     private(set) var isOverdue = false
     /// When queues were resumed last.
     private var resumed: [Queue: Timestamp] = [:]
+    /// Since when effects are handed out without a break; nil if that is over.
+    private var handsOutSince: Timestamp? = Timestamp(microseconds: .min)
     private var watch = QueueWatch()
     /// Effects whose answers wait for their turn, of workers that have left meanwhile.
     var answeredByGone: Set<EffectID> = []
@@ -74,12 +76,18 @@ struct EffectScheduler {
         deadlines.insert(Deadline(effect: effect.id, limit: .waiting), at: time)
     }
 
-    /// Nil if it does not wait for a worker, or may do so for ever. While its queue is paused it waits for none.
+    /// Nil if it does not wait for a worker, or may do so for ever. While the store hands nothing out, or its queue is paused, it waits for none.
     private func waitingExpiry(_ effect: OpenEffect, in ledger: EffectLedger) -> Timestamp? {
-        guard let limit = effect.options.limits.waiting, let since = dispatcher.waits(effect.id),
+        guard let limit = effect.options.limits.waiting, let since = dispatcher.waits(effect.id), let handsOutSince,
             !ledger.controls.isPaused(effect.queue)
         else { return nil }
-        return max(since, resumed[effect.queue] ?? since) + limit
+        return max(since, handsOutSince, resumed[effect.queue] ?? since) + limit
+    }
+
+    /// Effects are handed out from now on, after a break, or not any more: the time of those that wait for a worker begins, or stands still.
+    mutating func handsOut(_ doesSo: Bool, in ledger: EffectLedger, now: Timestamp) {
+        handsOutSince = doesSo ? now : nil
+        for effect in ledger.open.values { limitWaiting(effect, in: ledger) }
     }
 
     /// The same by its name; without effect if it is not open.
@@ -145,23 +153,7 @@ struct EffectScheduler {
         }
     }
 
-    // MARK: Taking back
-
-    /// Takes an effect back from its worker, if one has it, and offers it again.
-    mutating func giveBack(_ effect: EffectID, in ledger: EffectLedger, now: Timestamp) {
-        if dispatcher.assignment(of: effect) != nil { dispatcher.takeBack(effect, as: .returned) }
-        offer(effect, in: ledger, now: now)
-    }
-
-    /// Offers an effect whose answer changed nothing: its worker may have left with that, and then the effect is nowhere.
-    mutating func offerIfNowhere(_ effect: EffectID, in ledger: EffectLedger, now: Timestamp) {
-        if dispatcher.assignment(of: effect) == nil, dispatcher.waits(effect) == nil { offer(effect, in: ledger, now: now) }
-    }
-
-    /// The same for those that a worker has not seen, and will not.
-    mutating func giveBackUnsent(of worker: WorkerID, in ledger: EffectLedger, now: Timestamp) {
-        for effect in dispatcher.takeBackUnsent(of: worker) { offer(effect, in: ledger, now: now) }
-    }
+    // MARK: In vain
 
     /// Takes an effect back that is given up, and tells whoever runs it: an operator may have it run again.
     mutating func withdraw(_ effect: EffectID, as outcome: AttemptOutcome = .cancelled) {

@@ -195,6 +195,7 @@ extension StoreMachine {
         guard phase == .serving else { return }
         firings.tell(.draining, turns.state.subscriptions, now: now)
         phase = .draining(until: now + limit)
+        scheduler.handsOut(false, in: turns.state.ledger, now: now)
         out.note(.info, "draining: \(count(scheduler.dispatcher.running, "job")) running")
         for (_, worker) in scheduler.dispatcher.workers.sorted(by: { $0.key < $1.key }) {
             out.send(.drain, to: worker.route, floor: .none)

@@ -175,9 +175,11 @@ public struct StoreMachine: ~Copyable {
     public mutating func leaseIsInDoubt(_ isInDoubt: Bool, now: Timestamp) {
         // A lost tail is in doubt until the answer that ends the store.
         guard isRunning, suspicion == nil else { return }
-        let now = time(now)
+        let (now, wasInDoubt) = (time(now), turns.isInDoubt)
         turns.leaseIsInDoubt(isInDoubt, now: now, &out)
-        if !isInDoubt { scheduler.dispatcher.left(through: out.durable, now: now) }
+        guard !isInDoubt else { return }
+        scheduler.dispatcher.left(through: out.durable, now: now)
+        if wasInDoubt, phase == .serving { scheduler.handsOut(true, in: turns.state.ledger, now: now) }
     }
 
     /// The host has sent a renewal of the lease.

@@ -81,6 +81,22 @@ import Testing
         #expect(try rig.state().done == ["a timed out after 1 attempt: no answer within its timeout"])
     }
 
+    @Test func `The time that an effect may wait for a worker begins again when the doubt is over, once`() throws {
+        let rig = try Self.rig { rig in
+            rig.exchange(.goodbye, from: worker(1))
+            rig.exchange(inputs([.order([Shop.Job(name: "a", waiting: 3)])]), from: client(1))
+        }
+        rig.tick(.seconds(60))
+        rig.machine.leaseIsInDoubt(false, now: rig.now)
+        rig.round()
+        rig.tick(.seconds(2))
+        rig.machine.leaseIsInDoubt(false, now: rig.now)
+        rig.tick(.milliseconds(999))
+        #expect(try rig.state().done == [])
+        rig.tick(.milliseconds(1))
+        #expect(try rig.state().done == ["a timed out after 0 attempts: no worker took it within 3.0 seconds"])
+    }
+
     @Test func `No turn is taken, whatever was accepted or is due`() throws {
         let rig = try Self.rig { $0.deliver(inputs([.add(1), .add(2)]), from: client(1)) }
         let head = rig.machine.head

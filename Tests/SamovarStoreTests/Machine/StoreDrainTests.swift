@@ -190,6 +190,20 @@ import Testing
         #expect(later.takeNotes().contains(text))
     }
 
+    @Test func `An effect whose time to wait is limited does not fail in a drain, and waits anew after the restart`() throws {
+        let rig = try Self.draining(job("a"), Shop.Job(name: "b", waiting: 3))
+        rig.tick(.seconds(4))
+        #expect(try rig.state().done == [] && rig.durable.ledger.open.count == 2)
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([task.answered("a")], credit: 9), from: worker(1))
+        #expect(rig.stop == .drained)
+        let later = try rig.restarted()
+        later.tick(.milliseconds(2_999))
+        #expect(try later.state().done == ["a"])
+        later.tick(.milliseconds(1))
+        #expect(try later.state().done == ["a", "b timed out after 0 attempts: no worker took it within 3.0 seconds"])
+    }
+
     @Test func `The snapshot of a drain is the state of its journal`() throws {
         let rig = try Self.draining(job("a", diesSilently: true), job("b", attempts: 3, delay: 5))
         let task = try #require(rig.takeTasks(worker(1)).first)
