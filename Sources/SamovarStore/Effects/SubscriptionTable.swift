@@ -11,6 +11,12 @@ struct SubscriptionTable: Equatable, Sendable {
         var wanted: WantedEvent
         /// The nominal time of the next firing; nil if there is none.
         var due: Timestamp?
+
+        /// Whether this is a timer that fires at `now` for this time.
+        fileprivate func fires(for nominal: Timestamp, at now: Timestamp) -> Bool {
+            guard case .timer(let schedule, _) = wanted.kind, let due else { return false }
+            return due <= now && schedule.nominal(due: due, now: now) == nominal
+        }
     }
 
     /// Effects of sources come after all that a turn can order.
@@ -45,9 +51,13 @@ struct SubscriptionTable: Equatable, Sendable {
     /// Takes over the name under which a timer has fired this message.
     ///
     /// A replay asks this build what the state wanted in the turns of a former one, so an activation may have begun with another turn or
-    /// place than it had there. The only timer with this message is the one that fired; who has its name takes the other one.
-    mutating func rename(to id: EffectID, firing message: [UInt8]) {
-        let timers = activations.values.filter { if case .timer(_, message) = $0.wanted.kind { true } else { false } }
+    /// place than it had there. The only timer with this message, or the only one of several whose time it was, is the one that fired; who
+    /// has its name takes the other one.
+    ///
+    /// - Parameter message: as this build encodes it.
+    mutating func rename(to id: EffectID, firing message: [UInt8], for nominal: Timestamp, at now: Timestamp) {
+        var timers = activations.values.filter { if case .timer(_, message) = $0.wanted.kind { true } else { false } }
+        if timers.count > 1 { timers = timers.filter { $0.fires(for: nominal, at: now) } }
         guard timers.count == 1, let timer = timers.first else { return }
         if let (label, holder) = activations.first(where: { $0.value.id == id }) {
             switch holder.wanted.kind {

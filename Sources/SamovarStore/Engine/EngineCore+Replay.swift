@@ -175,8 +175,9 @@ extension EngineCore {
                 turn: record.turn, "the message of version \(replaying.author) cannot be read, migrated or not: \(reason)")
         }
         let (turn, command) = try step(message, of: record)
-        // The record has its message, also where it is a follow-up.
-        took(turn, message, bytes, hash == 0 ? .none : command, role, checkpoint, root: record.root, log: &log)
+        // The record has its message, also where it is a follow-up. By that of a firing the timer is found which sends it.
+        let known = if case .subscription = record.origin { encoded(message) } else { bytes }
+        took(turn, message, known, hash == 0 ? .none : command, role, checkpoint, root: record.root, log: &log)
         replaying.unasked = (head, record.time)
     }
 

@@ -7,8 +7,8 @@ enum LoggedOrder: Equatable, Sendable {
     case close(EffectID)
     /// The turn is a message that this effect streamed.
     case streamed(EffectID, lease: Lease, index: Int, checkpoint: [UInt8]?)
-    /// The turn is a firing of this activation for a nominal time.
-    case fired(EffectID, nominal: Timestamp)
+    /// The turn is a firing of this activation for a nominal time. With the message as this build encodes it, if a replay has that at hand.
+    case fired(EffectID, nominal: Timestamp, message: [UInt8]?)
     case run(OpenEffect)
     case cancel(Label)
     case emit(EmittedOutput)

@@ -168,7 +168,8 @@ public struct TurnLog: ~Copyable {
         case (.effect(let effect, _, _), .closes), (.failure(let effect), .closes): append(.close(effect))
         case (.effect(let effect, let lease, let index), .streamed):
             append(.streamed(effect, lease: lease, index: index, checkpoint: checkpoint))
-        case (.subscription(let activation, let nominal), _): append(.fired(activation, nominal: nominal))
+        case (.subscription(let activation, let nominal), _):
+            append(.fired(activation, nominal: nominal, message: writesRecords ? nil : given.map { [UInt8]($0) }))
         default: break
         }
     }

@@ -78,8 +78,10 @@ struct StoreState {
             case .close(let effect): ledger.close(effect)
             case .streamed(let effect, let lease, let index, let checkpoint):
                 ledger.streamed(effect, lease: lease, index: index, checkpoint: checkpoint, start: starts)
-            case .fired(let activation, let nominal):
-                if case .applied(let message, _, _)? = event { subscriptions.rename(to: activation, firing: message) }
+            case .fired(let activation, let nominal, let message):
+                if case .applied(let recorded, _, _)? = event {
+                    subscriptions.rename(to: activation, firing: message ?? recorded, for: nominal, at: time)
+                }
                 subscriptions.fired(activation, nominal: nominal)
             case .run(let effect): ledger.order(effect)
             case .cancel(let label): ledger.cancel(label)

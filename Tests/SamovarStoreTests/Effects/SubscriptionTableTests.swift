@@ -54,13 +54,24 @@ import Testing
         let resumed = WantedEvent(id: "back", kind: .lifecycle(.resumed, message: [1]))
         var ledger = EffectLedger()
         var book = book([timer("due", every: 9, message: 1), resumed], ledger: &ledger)
-        book.rename(to: id(1, 1), firing: [1])
+        book.rename(to: id(1, 1), firing: [1], for: at(0), at: at(0))
         book.fired(id(1, 1), nominal: at(0))
         #expect(book.activations["due"]?.id == id(1) && book.nextDue == at(9))
         // Another message was that of a timer of a former build.
         book.want([timer("due", every: 9, message: 2), resumed], turn: 2, now: at(1), ledger: &ledger)
-        book.rename(to: id(1, 1), firing: [2])
+        book.rename(to: id(1, 1), firing: [2], for: at(1), at: at(1))
         #expect(book.activations["due"]?.id == id(1, 1) && book.activations["back"]?.id == id(1))
+    }
+
+    @Test func `Of several timers with one message the one whose time it was has fired`() {
+        var book = book([timer("a", every: 2, message: 1), timer("b", every: 3, message: 1)])
+        book.rename(to: id(9), firing: [1], for: at(3), at: at(3.5))
+        book.fired(id(9), nominal: at(3))
+        #expect(book.activations["b"]?.id == id(9) && book.activations["b"]?.due == at(6))
+        #expect(book.activations["a"]?.id == id(1) && book.nextDue == at(2))
+        let before = book
+        book.rename(to: id(8), firing: [1], for: at(6), at: at(6))
+        #expect(book == before, "it may have been either")
     }
 
     @Test func `A firing of an activation that is over moves nothing`() {

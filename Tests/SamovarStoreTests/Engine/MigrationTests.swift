@@ -123,6 +123,44 @@ private enum Eager: Migrating {
     static func failed(_ effect: Effect, _ failure: Failure) -> Message? { nil }
 }
 
+/// The same program, whose timer sends another message.
+private enum Ringing: Migrating {
+    typealias State = Old.State
+    enum Message: Portable { case add(by: Int), rang(twice: Bool, at: Int) }
+    typealias Input = Message
+    typealias Effect = String
+    typealias ViewState = Int
+    typealias Seed = Old.Seed
+
+    static var schema: Schema { Schema(name: "Shop", version: 2) }
+
+    static var migrations: [Migration] {
+        [
+            Migration(
+                from: 1,
+                message: { message in
+                    if message["ticked"] == nil { return ["add": ["by": 1]] }
+                    return ["rang": ["twice": false, "at": 1]]
+                })
+        ]
+    }
+
+    static func start(_ seed: Seed, _ turn: Turn) -> Next<Ringing> { .state(State(total: seed.first)) }
+    static func accept(_ input: Input, _ state: State, _ turn: Turn) -> Message { input }
+
+    static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Ringing> {
+        state.total += 1
+        return .none
+    }
+
+    static func subscriptions(_ state: State) -> [Subscription<Ringing>] {
+        (4..<9).contains(state.total) ? [.every(.seconds(1), id: "bell", send: .rang(twice: false, at: 1))] : []
+    }
+
+    static func view(_ state: State) -> Int { state.total }
+    static func failed(_ effect: String, _ failure: Failure) -> Message? { nil }
+}
+
 @Suite struct MigrationTests {
     private func engine<P: Program>(_ program: P.Type) -> TypedEngine<P> { TypedEngine(P.self, secret: Secret(high: 1, low: 2)) }
 
@@ -287,6 +325,14 @@ private enum Eager: Migrating {
         #expect(old.subscriptions.activations.values.map(\.id.turn) == [7])
         #expect(new.subscriptions.activations.values.map(\.id) == old.subscriptions.activations.values.map(\.id))
         #expect(new.subscriptions.activations.values.map(\.due) == old.subscriptions.activations.values.map(\.due))
+    }
+
+    @Test func `A timer that has fired in an old version's turns goes on from there, also where its message is another one now`()
+        throws
+    {
+        let state = try replay(try history(), as: Ringing.self)
+        #expect(state.subscriptions.activations["bell"]?.due == at(4))
+        #expect(state.subscriptions.activations["bell"]?.id == EffectID(turn: 7, ordinal: 0), "the name under which it has fired")
     }
 
     @Test func `What a state wanted from its start is known, and what it wanted no more is over`() throws {
