@@ -151,9 +151,9 @@ extension TurnSink where Self: ~Copyable {
 
 /// How large one group may grow.
 public struct GroupLimits: Hashable, Sendable {
-    /// Turns in one group, the first included.
+    /// Turns in one group, the first included. Each message of an answer may have so many.
     public var turns: Int
-    /// Effects ordered by one group.
+    /// Effects ordered by one group, or by each message of an answer.
     public var effects: Int
     /// Bytes of one group's records.
     public var bytes: Int

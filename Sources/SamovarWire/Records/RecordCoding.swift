@@ -340,7 +340,8 @@ public struct RecordBatch: Sendable {
     ///
     /// - Throws: `ReplayError` naming the turn that could not be read; what `body` throws.
     public static func read(first: Int, last: Int, bytes: [UInt8], _ body: (Record) throws -> Void) throws {
-        var reader = MessagePackReader(bytes)
+        // A group is written whole, and what was written must be read: the batch has no limit here.
+        var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
         var time = Timestamp(microseconds: 0)
         for turn in first...max(first, last) {
             let record: Record

@@ -129,6 +129,19 @@ import Testing
         #expect(try Self.read(batch) == records)
     }
 
+    @Test func `A batch is read however large it is`() throws {
+        var batch = RecordBatch(after: 0)
+        let message = [UInt8](repeating: 0, count: 33 << 20)
+        for turn in 1...2 {
+            batch.append(Record(turn: turn, time: at(1), event: .applied(message: message, hash: 0, closes: false)))
+        }
+        var sizes: [Int] = []
+        try RecordBatch.read(first: 1, last: 2, bytes: batch.bytes) { record in
+            if case .applied(let message, _, _) = record.event { sizes.append(message.count) }
+        }
+        #expect(sizes == [message.count, message.count])
+    }
+
     @Test func `Times at the ends of the range are kept`() throws {
         var batch = RecordBatch(after: 0)
         for (index, time) in [Int64.min, .max, 0, .min].enumerated() {
