@@ -47,7 +47,7 @@ extension PackageTemplate {
         RestartSec=1
         # Another start cannot help: a wrong command line, damaged data, a program that does not survive its journal, a setting or a
         # version that does not fit.
-        RestartPreventExitStatus=64 65 70 78
+        RestartPreventExitStatus=64 65 70 77 78
 
         [Install]
         WantedBy=multi-user.target
