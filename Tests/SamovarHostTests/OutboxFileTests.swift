@@ -61,6 +61,22 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted() == ["orders", "orders.lock"])
     }
 
+    @Test func `A file that can never be written anew is an error long before it cannot be read`() throws {
+        let scratch = try Scratch()
+        let file = scratch.folder("orders")
+        let outbox = try OutboxFile(file)
+        try FileManager.default.createDirectory(atPath: file + ".new", withIntermediateDirectories: false)
+        let error = #expect(throws: OutboxError.self) {
+            for sequence in 1...200 {
+                let input = OutboxEntry.input(Submission(sequence: sequence, input: [UInt8](repeating: 7, count: 1 << 20)))
+                try outbox.add([input, .seen(sequence: sequence)])
+            }
+        }
+        #expect(error?.description.contains("\(file) cannot be written") == true, "\(error?.description ?? "")")
+        let size = try #require(FileManager.default.attributesOfItem(atPath: file)[.size] as? Int)
+        #expect(size > 128 << 20 && size < 140 << 20)
+    }
+
     @Test func `Inputs that were seen leave the file, though an older one has no outcome yet`() throws {
         let scratch = try Scratch()
         let file = scratch.folder("orders")

@@ -93,8 +93,14 @@ final class OutboxFile {
         guard writeThrough(descriptor, contentsOnly: true) == 0 else { throw failure("cannot be synced") }
         bytesSinceCompaction += bytes.count
         guard bytesSinceCompaction > Self.compactionBytes else { return }
-        // What was added is on disk all the same. It is tried again when as much more is, and who cannot add says so.
-        guard let draft = try? writeDraft() else { return bytesSinceCompaction = 0 }
+        let draft: (descriptor: CInt, bytes: Int)
+        do {
+            draft = try writeDraft()
+        } catch {
+            // What was added is on disk all the same. It is tried again when as much more is, as long as the file is far from what can be read.
+            guard lseek(descriptor, 0, SEEK_END) <= Self.maximumBytes / 2 else { throw error }
+            return bytesSinceCompaction = 0
+        }
         try install(draft)
     }
 

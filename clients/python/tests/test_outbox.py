@@ -169,6 +169,19 @@ class FileTests(unittest.TestCase):
         file.close()
         self.assertEqual([input.sequence for input in self.open().outbox.inputs], list(range(11, 21)))
 
+    def test_where_it_can_never_be_written_anew_it_fails_long_before_it_cannot_be_read(self) -> None:
+        file = self.open()
+        Path(f"{self.path}.new").mkdir()
+        with (
+            mock.patch("samovar.outbox_file._COMPACTION_BYTES", 5_000),
+            mock.patch("samovar.outbox_file._LARGEST", 40_000),
+            self.assertRaisesRegex(OutboxError, "cannot be written"),
+        ):
+            for sequence in range(1, 41):
+                file.add([Accepted(Submission(sequence, None, bytes(1_000))), Seen(sequence)])
+        self.assertLess(self.path.stat().st_size, 30_000)
+        file.close()
+
     def test_a_file_that_is_none_is_told(self) -> None:
         for text in (b"this is no outbox at all", b"12345\n"):
             self.path.write_bytes(text)

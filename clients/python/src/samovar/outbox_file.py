@@ -63,8 +63,11 @@ class OutboxFile:
             return
         try:
             draft = self._write_draft()
-        # What was added is on disk all the same. It is tried again when as much more is, and who cannot add says so.
-        except OSError:
+        except OSError as error:
+            # What was added is on disk all the same. It is tried again when as much more is, as long as the file is far from what
+            # can be read.
+            if os.fstat(self._descriptor).st_size > _LARGEST // 2:
+                raise self._failure("cannot be written", error) from None
             self._growth = 0
             return
         self._install(*draft)
