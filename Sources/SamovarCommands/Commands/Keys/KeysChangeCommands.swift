@@ -39,7 +39,7 @@ struct KeysNewCommand<Types: ProgramTypes>: ParsableCommand {
     func validate() throws {
         if !queue.isEmpty, !roles.contains(.worker) { throw ValidationError("--queue is for workers") }
         if !input.isEmpty, !roles.contains(.client) { throw ValidationError("--input is for clients") }
-        if let names = Types.inputNames, let unknown = input.first(where: { !names.contains($0) }) {
+        if !input.isEmpty, let names = Types.inputNames, let unknown = input.first(where: { !names.contains($0) }) {
             throw ValidationError("--input \(unknown) is no input of the program; there are \(names.joined(separator: ", "))")
         }
         try notAfter?.requireAhead("--not-after")
@@ -73,7 +73,8 @@ struct KeysRenewCommand: ParsableCommand {
             discussion: """
                 Example: \(executableName) keys renew shop --not-after 2030-01-01 --keys keys
                          \(executableName) keys renew shop --finish --keys keys
-                Until --finish both are good. A peer reads its file whenever it connects, so nothing has to be started again.
+                Until --finish both are good. A peer reads its file whenever it connects, so nothing has to be started again but what has it as \
+                a credential of systemd or a secret of a container.
                 """)
     }
 
@@ -104,7 +105,8 @@ struct KeysRenewCommand: ParsableCommand {
             printData(file)
             printError(
                 """
-                \(key.name) has the key \(key.fingerprint) beside the former one. Once its file is on its machine:
+                \(key.name) has the key \(key.fingerprint) beside the former one. Once its file is on its machine, and what has it as a \
+                credential or secret was started again:
                   \(executableName) keys renew \(key.name) --finish\(options.words)
                 """)
         }

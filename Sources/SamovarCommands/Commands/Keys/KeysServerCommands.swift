@@ -36,7 +36,7 @@ struct KeysServerNewCommand: ParsableCommand {
             """
             The next key of the store is \(next). Files that are made from now on have both. For those that peers have:
               \(executableName) keys server update FILE…\(options.words)
-            When all peers have them:
+            When all peers have them, and those with a credential or secret were started again:
               \(executableName) keys server switch\(options.words)
             """)
     }
@@ -48,7 +48,8 @@ struct KeysServerUpdateCommand: ParsableCommand {
             commandName: "update", abstract: "Writes the public keys of the store into files of its peers.",
             discussion: """
                 Example: \(executableName) keys server update /etc/samovar/shop.key --keys keys
-                Only the lines “server:” change. A peer reads its file whenever it connects.
+                Only the lines “server:” change. A peer reads its file whenever it connects, but one that has it as a credential of systemd or a \
+                secret of a container has to be started again.
                 """)
     }
 
