@@ -23,7 +23,7 @@ package final class PageClient: Sendable {
     /// - Parameter heard: gets what is heard of views.
     /// - Throws: what ends a client for another reason than the end of its session.
     package func run(_ heard: @escaping @Sendable (StoreClient.ViewEvent) -> Void) async throws {
-        while !state.withLock({ $0.isClosed }) {
+        while true {
             let client = client
             async let views: Void = Self.watch(client, heard)
             do {
@@ -32,9 +32,13 @@ package final class PageClient: Sendable {
                 await views
                 heard(.stale)
                 let next = try make()
-                state.withLock { $0.client = next }
+                state.withLock { state in
+                    state.client = next
+                    if state.isClosed { next.close() }
+                }
                 logger.warning("another session is begun, for the store has ended this one: \(error)")
-                try await Task.sleep(for: Self.pause)
+                // Whoever ends this meanwhile ends the next client: only one that has run abandons what was sent to it.
+                try? await Task.sleep(for: Self.pause)
             }
         }
     }
