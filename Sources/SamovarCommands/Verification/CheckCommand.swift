@@ -128,7 +128,7 @@ private func withCopy<Result>(
     }
 }
 
-/// At once if the copy is there, since nothing ends a replay that is under way. Else the store makes it also for a process that has gone, and
+/// At once if the copy is there, or a part of it, since nothing ends a replay that is under way. Else the store makes it also for a process that has gone, and
 /// nobody would delete it: so it is waited for, unless a second signal comes.
 private func end(at signals: UnixSignalsSequence, removing copy: URL, of store: AdminClient, as id: UUID) async {
     await withDiscardingTaskGroup { group in
@@ -139,7 +139,7 @@ private func end(at signals: UnixSignalsSequence, removing copy: URL, of store: 
             guard isRepeated || !isEnding else { continue }
             isEnding = true
             group.addTask {
-                if !isRepeated, !FileManager.default.fileExists(atPath: copy.path) {
+                if !isRepeated, !places(of: copy).contains(where: { FileManager.default.fileExists(atPath: $0.path) }) {
                     printError("the copy that the store makes is deleted first: a second signal ends this now, and may leave it")
                     // However it ends: there is a copy, or none will come.
                     _ = try? await store.export(to: copy.path, as: id)
@@ -153,8 +153,11 @@ private func end(at signals: UnixSignalsSequence, removing copy: URL, of store: 
 }
 
 /// Whole or begun: the store that still writes to it has a backup that failed.
+/// Of one that is being made, and of a whole one.
+private func places(of copy: URL) -> [URL] { [copy.appendingPathExtension("building"), copy] }
+
 private func removeCopy(at copy: URL) {
-    for place in [copy.appendingPathExtension("building"), copy] {
+    for place in places(of: copy) {
         // What could not be removed is in the folder for temporary files.
         try? FileManager.default.removeItem(at: place)
     }
