@@ -87,9 +87,15 @@ struct StoreSockets: ~Copyable {
     // MARK: Connections
 
     /// Takes connections at these listeners only. libzmq ends those that came in at an address that is given up.
-    mutating func open(_ listeners: DescriptorPolicy.Listeners) throws(ZeroMQError) {
-        try local.open(listeners)
-        try remote?.open(listeners)
+    ///
+    /// - Throws: as ``reopen(_:)``.
+    mutating func open(_ listeners: DescriptorPolicy.Listeners) throws(StoreError) {
+        do throws(ZeroMQError) {
+            try local.open(listeners)
+            try remote?.open(listeners)
+        } catch {
+            throw Self.closed(by: error)
+        }
     }
 
     /// Some sockets are closed: what is sent there goes nowhere, and ``reopen(_:)`` has to be called every now and then.
@@ -103,8 +109,12 @@ struct StoreSockets: ~Copyable {
             try local.reopen(&poller)
             try remote?.reopen(&poller)
         } catch {
-            throw StoreError(.inputOutput, "cannot listen again: \(error)")
+            throw Self.closed(by: error)
         }
+    }
+
+    private static func closed(by error: ZeroMQError) -> StoreError {
+        StoreError(.inputOutput, "cannot listen again: \(error)")
     }
 
     // MARK: Messages
