@@ -4,7 +4,7 @@ import PostgreSQL
 import SamovarCore
 
 extension JournalKind {
-    /// Journals in PostgreSQL, from version 12 on: `postgresql://user@host/database`, with `schema=NAME` for one that is not `samovar`.
+    /// Journals in PostgreSQL, from version 13 on: `postgresql://user@host/database`, with `schema=NAME` for one that is not `samovar`.
     ///
     /// Passwords come from `~/.pgpass` or the file that `PGPASSFILE` names; beyond this machine, the server proves who it is
     /// (`sslmode=verify-full`).

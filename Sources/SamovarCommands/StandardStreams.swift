@@ -113,8 +113,8 @@ private func endOfBrokenPipe() -> Never {
 func endWithReader() throws {
     guard isatty(STDOUT_FILENO) == 0 else { return }
     try startThread("samovar-output") {
-        // Of these the system tells without being asked.
-        var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+        // Of these the system tells without being asked, but macOS, which has to be asked for something.
+        var output = pollfd(fd: STDOUT_FILENO, events: Int16(POLLRDBAND), revents: 0)
         guard retrying({ poll(&output, 1, -1) }) > 0, Int32(output.revents) & Int32(POLLERR | POLLHUP) != 0 else { return }
         endOfBrokenPipe()
     }

@@ -124,7 +124,7 @@ struct SupervisorTests {
     }
 
     @Test func `A folder that a store may not have ends the whole at the first start, and none behind it`() async throws {
-        let error = await #expect(throws: CommandFailure.self) { try await supervisor("exit 77").run() }
+        let error = await #expect(throws: CommandFailure.self) { try await self.supervisor("exit 77").run() }
         #expect(error?.code == .noPermission)
 
         let scratch = try Scratch()

@@ -301,7 +301,7 @@ class AnswerTests(unittest.TestCase):
         worker = welcomed()
         worker.received(tasks(1, number=1), 0)
         error = rx.Error(ErrorCode.SCHEMA, "another")
-        note = act.Note("the store refuses this worker: another; it waits for the handler told to stop, and ends")
+        note = act.Note("the store refuses this worker: another; it waits for the handler told to stop, and ends", is_warning=True)
         self.assertEqual(worker.received(envelope(error), 0), [act.Stopping(lease(1)), note, act.Disconnect(), act.Refused(error)])
         self.assertEqual(worker.state, State.STOPPED)
 

@@ -307,7 +307,7 @@ class WorkerMachine:
         if len(self._held):
             handlers = "the handler" if len(self._held) == 1 else f"{len(self._held)} handlers"
             waits = f"it waits for {handlers} told to stop, and ends"
-            actions.append(act.Note(f"the store refuses this worker: {error.text}; {waits}"))
+            actions.append(act.Note(f"the store refuses this worker: {error.text}; {waits}", is_warning=True))
         actions += [act.Disconnect(), act.Refused(error)]
 
     # Decisions
