@@ -1,6 +1,7 @@
 import Logging
 import ProcessSupport
 import SamovarCore
+import SamovarStore
 import Testing
 
 @testable import SamovarHost
