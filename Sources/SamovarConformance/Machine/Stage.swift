@@ -45,6 +45,8 @@ struct Stage {
     /// What the store has told of turns in one timeline.
     struct Told {
         var head: Int64 = 0
+        /// By the newest WELCOME.
+        var welcomed: Int64 = 0
         var proofs: [Value] = []
         /// The greatest of the stores that have welcomed the peer.
         var start: Int64 = 0
@@ -135,6 +137,7 @@ struct Stage {
         welcomed = now
         connections[route] = .welcomed
         tell(head)
+        told[timeline]?.welcomed = head
         if let credit { client.credit = credit }
         let isWorker = role == .worker
         let next = expected ?? (isWorker ? 1 : client.expected)

@@ -294,14 +294,14 @@ extension Step {
         ]
     }
 
-    /// HELLO says the newest turn: the newest proof, or, from who takes none and so hears no turn from PONG, the newest that it was told of.
+    /// HELLO says the newest turn: the newest proof, or, from who takes none and so hears no turn from PONG, that of WELCOME at least.
     fileprivate static let proves = expect("HELLO with the newest proof, as it was given", within: .milliseconds(20)) {
         stage, event in
         guard let frame = event.frame, frame.is(.hello) else { return .other }
         let before = stage.proofBefore
         if frame.flags & 1 == 0 {
-            let turn = stage.told[stage.timeline]?.head ?? 0
-            return stage.witness == .int(turn) ? .met : .broken("HELLO with turn \(turn)")
+            let turn = stage.told[stage.timeline]?.welcomed ?? 0
+            return (stage.witness.integer ?? -1) >= turn ? .met : .broken("HELLO with turn \(turn) or a later one")
         }
         return stage.witness == before ? .met : .broken("HELLO with the proof \(before?.text ?? "none")")
     }

@@ -201,7 +201,7 @@ private enum Ringing: Migrating {
 
     private func replay<P: Program>(_ records: [Record], as program: P.Type) throws -> StoreState {
         var state = StoreState(engine: engine(program), window: 16)
-        let log = SharedLog(after: 0)
+        let log = SharedLog(ofReplayAfter: 0)
         for record in records { try state.replay(record, log: log) }
         return state
     }
