@@ -71,7 +71,7 @@ import Testing
         let store = try await store()
         let load = try await run(["load", "--rate", "50", "--duration", "1s", "--json"], file)
         #expect(load.end == .exited(77) && load.output.isEmpty, "\(load.output)")
-        let reason = "load sends inputs, which this key may not: outputsRequest is not for the key k, which is for \(role)s"
+        let reason = "load sends inputs, which this key may not: reading outputs is not for the key k, which is for \(role)s"
         #expect(load.errors.contains(reason), "\(load.errors)")
         try await store.stop()
     }
