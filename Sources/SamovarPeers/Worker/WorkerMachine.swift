@@ -62,7 +62,7 @@ public struct WorkerMachine: ~Copyable {
     /// When what is not acknowledged is sent again, if any of this still waits then: acknowledgements of others say nothing of it.
     private var repetition: (due: Timestamp, of: Outbox.Oldest)?
     /// Why no store has let it in, and since when, until that is told: at first it is no news, for the store may only be starting.
-    private var absence: (reason: String, since: Timestamp)?
+    private var absence: (reasons: [String], since: Timestamp)?
     private static let patience = Duration.seconds(3)
 
     private let offer: WorkerOffer
@@ -362,9 +362,10 @@ extension WorkerMachine {
     }
 
     private mutating func tellAbsence(_ reason: String?, _ now: Timestamp, _ actions: inout [Action]) {
-        if let reason, absence == nil { absence = (reason, now) }
+        if let reason { absence = ((absence?.reasons ?? []) + [reason], absence?.since ?? now) }
         guard let known = absence, now - known.since >= Self.patience else { return }
-        actions.append(.note("no store has let this worker in so far, which is tried again: \(known.reason)"))
+        let reasons = known.reasons.joined(separator: "; ")
+        actions.append(.note("no store has let this worker in so far, which is tried again: \(reasons)"))
         absence = nil
     }
 

@@ -91,6 +91,18 @@ import Testing
         #expect(machine.disconnected(now: at(61)).contains(.note("lost the store: the connection broke")))
     }
 
+    @Test func `All that keeps a worker out is told together, three seconds after the first of it`() {
+        var machine = Self.machine()
+        var told: [WorkerMachine.Action] = []
+        let ends: [(Double, Disconnection)] = [(0, .broken), (2, .impossible("no such name")), (3, .broken)]
+        for (second, end) in ends {
+            _ = machine.ticked(now: at(second))
+            told += machine.disconnected(now: at(second), because: end)
+        }
+        let note = "no store has let this worker in so far, which is tried again: the connection broke; no such name"
+        #expect(told == [.disconnect, .disconnect, .disconnect, .note(note)])
+    }
+
     @Test func `After welcome it gives credit`() {
         var machine = Self.machine(slots: 2, readAhead: 3)
         _ = machine.ticked(now: at(0))
