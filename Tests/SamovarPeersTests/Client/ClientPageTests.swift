@@ -59,6 +59,17 @@ import Testing
         #expect(told == [.page(impatient, .outputs(empty))])
     }
 
+    @Test func `Who asks for a page of views is told why there is none, and who asks for outputs is not`() throws {
+        var machine = Self.welcomed()
+        let off = Envelope(.waiting(turn: 9, on: "`view` has trapped"), timeline: home)
+        _ = try machine.request(Self.request, now: at(0))
+        let ofOutputs = machine.received(off, now: at(0))
+        #expect(ofOutputs == [])
+        _ = try machine.request(.views(after: 3, in: home), now: at(0))
+        let ofViews = machine.received(off, now: at(0))
+        #expect(ofViews == [.noView("`view` has trapped")])
+    }
+
     @Test func `A request is repeated after a reconnect and after a silence`() throws {
         var machine = Self.welcomed()
         _ = try machine.request(Self.request, now: at(0))

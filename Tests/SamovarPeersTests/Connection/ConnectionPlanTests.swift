@@ -128,6 +128,20 @@ import Testing
         #expect(plan.resolved(["b", "c", "a"]) == open("b"))
     }
 
+    @Test func `The turn of a name begins anew where it has served, and its other addresses come before the next endpoint`() {
+        var plan = ConnectionPlan([.name("store"), .address("b")])
+        _ = plan.next()
+        #expect(plan.resolved(["six", "four"]) == open("six"))
+        _ = plan.next()
+        #expect(plan.resolved(["six", "four"]) == open("four"))
+        plan.served()
+        for address in ["four", "six"] {
+            #expect(plan.next() == .resolve("store"))
+            #expect(plan.resolved(["six", "four"]) == open(address))
+        }
+        #expect(plan.next() == open("b", endpoint: 1))
+    }
+
     @Test func `Both keys are tried at an address of a name, though it is looked up in between`() {
         var plan = ConnectionPlan([.name("store")])
         _ = plan.next(keys: 2)

@@ -282,6 +282,26 @@ import Testing
         #expect(waited <= 4 && !rig.machine.workers.answers.isEmpty, "after \(waited) rounds")
     }
 
+    @Test func `Between each eight answers one timer fires, also where nothing else waits`() throws {
+        var settings = StoreSettings()
+        settings.turnsPerRound = 9
+        let rig = try Self.rig(settings, slots: 90, credit: 90)
+        rig.deliver(inputs([.order((0..<90).map { job("job \($0)") })]), from: client(1))
+        rig.deliver(inputs([.watch((0..<40).map { StoreTimerTests.every(1, id: "\($0)") })], from: 2), from: client(1))
+        for _ in 0..<4 { rig.round() }
+        let tasks = rig.takeTasks(worker(1))
+        #expect(tasks.count == 90)
+        rig.now = rig.now + .seconds(1)
+        rig.deliver(.result(JobResults(tasks.map { $0.answered($0.name) }), credit: 90), from: worker(1))
+        for round in 1...6 {
+            rig.machine.advance(now: rig.now)
+            rig.machine.flush(now: rig.now)
+            rig.performAndCommit()
+            let state = try rig.state()
+            #expect(state.done.count == 8 * round && state.ticks.count == round)
+        }
+    }
+
     @Test func `Many workers that fall silent are buried one by one`() throws {
         var settings = StoreSettings()
         settings.turnsPerRound = 4

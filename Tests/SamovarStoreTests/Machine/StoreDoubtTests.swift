@@ -208,6 +208,18 @@ import Testing
         #expect(machine.isStopped == true)
     }
 
+    @Test func `A store that stops in time stops once, whatever its lease shows behind that`() throws {
+        var machine = try Self.suspecting()
+        machine.leaseIsAsked()
+        machine.drain(within: .seconds(5), now: at(1))
+        machine.flush(now: at(6))
+        let stops = machine.takeActions().filter { if case .stop = $0 { true } else { false } }
+        #expect(stops == [.stop(.drained)])
+        machine.leaseIsRenewed()
+        let behind = machine.takeActions()
+        #expect(behind == [])
+    }
+
     // MARK: The database away
 
     @Test func `A database that is away is called so, and is waited for like a full disk`() throws {

@@ -97,6 +97,7 @@ import Testing
 
     @Test func `While a commit is under way, status has the lag of what is on disk`() throws {
         let rig = try StoreWorkerTests.rig(slots: 1, credit: 9)
+        rig.tick(.seconds(1))
         rig.commits = false
         rig.order(job("a"))
         rig.now = rig.now + .milliseconds(20)
