@@ -272,12 +272,11 @@ struct EffectLedger: Equatable, Sendable {
     /// Whether an effect is dead, or was requeued since, as far as is known.
     private func hasDied(_ id: EffectID) -> Bool { dead[id] != nil || open[id]?.history.requeued != nil }
 
-    /// The same without what is named after activations.
+    /// The same without what is named after activations. None of it is among the cancelled: a source has no label.
     var withoutSources: EffectLedger {
         var ledger = self
         for effect in open.values where effect.isSource { ledger.close(effect.id) }
         for id in dead.keys where id.isOfSource { ledger.drop(id) }
-        ledger.cancelled.removeAll(where: \.id.isOfSource)
         return ledger
     }
 

@@ -15,7 +15,6 @@ struct Connections {
     /// In a fixed order.
     var routes: [Route] { peers.keys.sorted() }
     var count: Int { peers.count }
-    var isEmpty: Bool { peers.isEmpty && epochs.isEmpty }
     /// Peers of which an epoch is known.
     var known: Set<UniqueID> { Set(epochs.keys) }
 

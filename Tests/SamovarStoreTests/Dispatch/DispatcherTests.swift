@@ -131,6 +131,16 @@ import Testing
         #expect(hall.assign() == 4)
     }
 
+    @Test func `Of a queue with a rule, too, a worker gets no more at once than it takes`() {
+        var hall = DispatchHall()
+        hall.rule("mail", QueueRules(shares: .init([:])))
+        hall.join(1, slots: 3, ["mail"], limits: ["mail": 1])
+        let (first, second) = (hall.order(RunOptions(queue: "mail")), hall.order(RunOptions(queue: "mail")))
+        #expect(hall.assign() == 1 && hall.jobs(of: 1) == [first])
+        hall.end(first)
+        #expect(hall.assign() == 1 && hall.jobs(of: 1) == [second])
+    }
+
     @Test func `A suspect that came to wait again stands among the suspects once`() throws {
         var hall = DispatchHall()
         let suspect = hall.order(deaths: 9)

@@ -94,6 +94,11 @@ extension Rig {
     }
 }
 
+extension Connections {
+    /// Nobody is there, and nothing is left of who was.
+    var isEmpty: Bool { count == 0 && known.isEmpty }
+}
+
 extension [Frame] {
     var tasks: [JobTask] {
         flatMap { frame -> [JobTask] in

@@ -380,6 +380,15 @@ import Testing
         #expect(rig.greetClient(3, by: by(1)).isWelcome && rig.machine.access.refused == 0)
     }
 
+    @Test func `Who says HELLO too often is told to wait for no less than the millisecond that the wire can say`() throws {
+        var limits = Key.Limits()
+        limits.hellos = 2_000
+        var access = Access(try KeyTable([key(1, "a", .client, limits: limits)]))
+        // After half a millisecond there is another one.
+        let waits = (0...2_000).compactMap { _ in access.refusal(of: .hello, from: by(1), at: .front, now: at(1))?.wait }
+        #expect(waits == [.milliseconds(1)])
+    }
+
     @Test func `A key that sends noise is not listened to for a minute, and the log says so once`() throws {
         let rig = try Rig.with(key(1, "noisy", .client), key(2, "quiet", .client))
         _ = rig.greetClient(1, by: by(1))

@@ -184,6 +184,8 @@ import Testing
         #expect(book.outcome(of: 3, in: Self.id(count)) == applied(3, count * 10) && book.last(of: Self.id(count)) == 3)
         #expect(book.end(of: Self.id(count), witness: 0, mayHaveEnded: true) == nil)
         #expect(book.end(of: Self.id(3), witness: 29, mayHaveEnded: true) == .forgotten)
+        #expect(book.end(of: Self.id(3), witness: 1, mayHaveEnded: true) == .forgotten)
+        #expect(book.end(of: Self.id(3), witness: 0, mayHaveEnded: true) == nil, "of this timeline it was told nothing")
         #expect(book.end(of: Self.id(3), witness: 29) == nil, "it has sent nothing that ends it")
         #expect(book.end(of: Self.id(3), witness: 51, mayHaveEnded: true) == nil, "it was told of a later turn")
     }
