@@ -18,7 +18,9 @@ import Testing
     }
 
     @Test(arguments: [(0o700, nil), (0o755, nil), (0o770, "770"), (0o1777, "1777")] as [(mode_t, String?)])
-    func `A data folder whose files others may replace is told with its mode and the remedy`(_ mode: mode_t, _ words: String?) throws {
+    func `A data folder whose files others may replace is told with its mode and the remedy`(
+        _ mode: mode_t, _ words: String?
+    ) throws {
         let scratch = try Scratch()
         let location = JournalLocation(dataFolder: scratch.folder("data"))
         #expect(location.exposure == nil, "it is not there")
