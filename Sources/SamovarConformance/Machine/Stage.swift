@@ -91,6 +91,8 @@ struct Stage {
     /// What the newest HELLO came after: the time of the WELCOME before it, and the newest proof.
     private(set) var welcomedBefore: Timestamp?
     private(set) var proofBefore: Value?
+    /// The turn of the WELCOME before it.
+    private(set) var headBefore: Int64 = 0
     /// What the HELLO before the newest said.
     private(set) var witnessBefore: Value?
     private var identity: Value?
@@ -265,6 +267,7 @@ struct Stage {
         hellos += 1
         welcomedBefore = welcomed
         proofBefore = told[frame.timeline]?.proofs.last
+        headBefore = told[frame.timeline]?.welcomed ?? 0
         if role == .worker { try workerGreeted(frame, body) } else { try clientGreeted(frame, body) }
         if manners.welcomes { welcome() }
     }

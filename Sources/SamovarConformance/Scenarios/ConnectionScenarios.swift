@@ -300,7 +300,7 @@ extension Step {
         guard let frame = event.frame, frame.is(.hello) else { return .other }
         let before = stage.proofBefore
         if frame.flags & 1 == 0 {
-            let turn = stage.told[stage.timeline]?.welcomed ?? 0
+            let turn = stage.headBefore
             return (stage.witness.integer ?? -1) >= turn ? .met : .broken("HELLO with turn \(turn) or a later one")
         }
         return stage.witness == before ? .met : .broken("HELLO with the proof \(before?.text ?? "none")")
