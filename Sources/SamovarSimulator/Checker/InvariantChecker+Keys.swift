@@ -164,6 +164,8 @@ extension InvariantChecker {
         switch error.code {
         case .superseded, .unknownPeer: link.standing.isKnown = false
         case .forbidden: if let client = link.peer as? ClientProcess { sentAway.insert(client.session) }
+        // It may hear of it in another timeline, in which its session never was.
+        case .sessionExpired: if let client = link.peer as? ClientProcess, hasLost(client) { sentAway.insert(client.session) }
         case .retryLater where link.listener == .work:
             link.standing.isKnown = false
             // A worker that comes while the disk is full is not silent, if the store knows it.

@@ -29,7 +29,7 @@ extension InvariantChecker {
 
     /// Its session has ended without it: who has ended it by an input hears the outcome, however often it comes. In another timeline all
     /// begin anew, but for who comes back to a session that was left in an earlier one.
-    private func hasLost(_ client: ClientProcess) -> Bool {
+    func hasLost(_ client: ClientProcess) -> Bool {
         if sentAway.contains(client.session) { return true }
         if client.hasComeBack, reference.fates[client.session] == nil { return true }
         return reference.isOver(client.session) && (client.hasComeBack || !reference.endedByInput.contains(client.session))

@@ -17,7 +17,7 @@ final class InvariantChecker {
     /// When a session's last greetings have reached the store.
     private var greetings: [SessionID: [Instant]] = [:]
     var effectsEnded = 0
-    /// Sessions whose clients were told that their key is not for what they did.
+    /// Sessions whose clients were told that their key is not for what they did, or that they are over, as they were then.
     var sentAway: Set<SessionID> = []
     /// What left in this round of the store, with whether it was a first attempt.
     var handedOut: [(effect: EffectID, queue: Queue, label: Label?, isFirst: Bool)] = []
