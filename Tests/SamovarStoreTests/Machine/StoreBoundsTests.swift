@@ -266,7 +266,8 @@ import Testing
         #expect(try rig.state().done.count == 40)
     }
 
-    @Test func `Nor does it wait for all timers that are due while answers go on`() throws {
+    /// Forty timers are due, and 90 answers have come.
+    private static func timersAndAnswers() throws -> Rig {
         var settings = StoreSettings()
         settings.turnsPerRound = 9
         let rig = try Self.rig(settings, slots: 90, credit: 90)
@@ -277,22 +278,18 @@ import Testing
         #expect(tasks.count == 90)
         rig.now = rig.now + .seconds(1)
         rig.deliver(.result(JobResults(tasks.map { $0.answered($0.name) }), credit: 90), from: worker(1))
+        return rig
+    }
+
+    @Test func `Nor does it wait for all timers that are due while answers go on`() throws {
+        let rig = try Self.timersAndAnswers()
         rig.deliver(inputs([.add(1)], from: 3), from: client(1))
         let waited = Self.roundsUntilTaken(rig)
         #expect(waited <= 4 && !rig.machine.workers.answers.isEmpty, "after \(waited) rounds")
     }
 
     @Test func `Between each eight answers one timer fires, also where nothing else waits`() throws {
-        var settings = StoreSettings()
-        settings.turnsPerRound = 9
-        let rig = try Self.rig(settings, slots: 90, credit: 90)
-        rig.deliver(inputs([.order((0..<90).map { job("job \($0)") })]), from: client(1))
-        rig.deliver(inputs([.watch((0..<40).map { StoreTimerTests.every(1, id: "\($0)") })], from: 2), from: client(1))
-        for _ in 0..<4 { rig.round() }
-        let tasks = rig.takeTasks(worker(1))
-        #expect(tasks.count == 90)
-        rig.now = rig.now + .seconds(1)
-        rig.deliver(.result(JobResults(tasks.map { $0.answered($0.name) }), credit: 90), from: worker(1))
+        let rig = try Self.timersAndAnswers()
         for round in 1...6 {
             rig.machine.advance(now: rig.now)
             rig.machine.flush(now: rig.now)
