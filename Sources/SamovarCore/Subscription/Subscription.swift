@@ -7,7 +7,7 @@
 /// ```
 ///
 /// The store compares what `subscriptions` returns with what it returned before, by `id`: what is new begins, what is gone
-/// ends, and what is the same goes on undisturbed. Of two with one label only the first counts.
+/// ends, and what is the same goes on undisturbed. Of two with one label only the first counts; otherwise their order means nothing.
 public struct Subscription<P: Program>: Equatable, Sendable {
     /// What is wanted: a timer, a moment in the life of the store, or a source.
     public enum Event: Equatable, Sendable {

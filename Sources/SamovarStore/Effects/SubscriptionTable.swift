@@ -3,8 +3,8 @@ import SamovarWire
 
 /// The subscriptions that are active and when they are due next: state that the journal determines.
 ///
-/// An activation is named by the turn with which it began and its place there. A firing names its activation, so one that an
-/// older activation ordered is nobody's any more.
+/// An activation is named by the turn with which it began and its place there, which is that of its label among all that are wanted.
+/// A firing names its activation, so one that an older activation ordered is nobody's any more.
 struct SubscriptionTable: Equatable, Sendable {
     struct Activation: Equatable, Sendable {
         var id: EffectID
@@ -23,6 +23,9 @@ struct SubscriptionTable: Equatable, Sendable {
     static let firstSource = 1 << 20
 
     private(set) var activations: [Label: Activation] = [:]
+    /// Whether places go by labels, as they do in turns behind a start of this build. Former builds took them in the order in which the
+    /// program told them; of what follows a set or a dictionary, that is another one in each process.
+    var isByLabel = true
     /// The earliest time at which an activation is due; nil if no timer will fire.
     private(set) var nextDue: Timestamp?
 
@@ -30,6 +33,8 @@ struct SubscriptionTable: Equatable, Sendable {
     mutating func want(_ events: [WantedEvent], turn: Int, now: Timestamp, ledger: inout EffectLedger) {
         let before = activations
         activations.removeAll(keepingCapacity: true)
+        // Sorting is stable: of two with one label the first still counts.
+        let events = isByLabel ? events.sorted { $0.id < $1.id } : events
         for (place, event) in events.enumerated() where activations[event.id] == nil {
             let id = EffectID(turn: turn, ordinal: Self.firstSource + place)
             var activation = Activation(id: id, wanted: event, due: event.first(from: now))

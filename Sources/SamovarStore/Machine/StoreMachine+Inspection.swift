@@ -26,7 +26,7 @@ extension StoreMachine {
     }
 
     /// Whether this build wrote all that was replayed. What another one wanted to hear of is in no record: the replay asked this one.
-    public var isOfOneBuild: Bool { turns.state.builds == [out.identity.build + Record.Event.cancelsDead] }
+    public var isOfOneBuild: Bool { turns.state.builds == [out.identity.build + Record.Event.mark] }
 
     /// Effects of this turn that are open or dead.
     public func effects(orderedBy turn: Int) -> [OpenEffect] {

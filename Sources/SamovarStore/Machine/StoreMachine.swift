@@ -262,7 +262,7 @@ public struct StoreMachine: ~Copyable {
         let (isNew, number, build) = (head == 0, given ?? starts + 1, out.identity.build)
         scheduler = EffectScheduler(
             settings, start: number, awaiting: turns.state.joined, effects: Array(turns.state.ledger.open.keys))
-        let author = build + Record.Event.cancelsDead
+        let author = build + Record.Event.mark
         turns.write(.started(number: number, build: author, schema: schema, seed: isNew ? seed : []), now: now)
         // Before anything else is written: a replay names what begins here after this record, and has ended what is not wanted any more.
         if !isNew {

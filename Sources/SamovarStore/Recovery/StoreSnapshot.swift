@@ -6,10 +6,11 @@ import SamovarWire
 /// journal is the truth.
 extension StoreState {
     /// Another format is no error of the journal: an older snapshot, or the whole journal, will do.
-    static let snapshotVersion = 9
+    static let snapshotVersion = 10
     /// The number of its fields, by format. Format 6 lacks the sessions that their clients have ended, 7 what is paused and the rules of
-    /// queues, and 8 the keys of sessions and workers: the builds that wrote them remembered none.
-    fileprivate static let snapshotFields = [6: 16, 7: 17, 8: 18, 9: 18]
+    /// queues, and 8 the keys of sessions and workers: the builds that wrote them remembered none. Format 10 is 9 behind a start whose
+    /// subscriptions go by label.
+    fileprivate static let snapshotFields = [6: 16, 7: 17, 8: 18, 9: 18, 10: 18]
 
     /// Reads the beginning of a snapshot: its format, and of how many values it is an array.
     fileprivate static func readFormat(_ reader: inout MessagePackReader) throws -> (version: Int, fields: Int) {
@@ -23,7 +24,7 @@ extension StoreState {
     func snapshot() throws -> [UInt8] {
         var writer = MessagePackWriter()
         writer.writeArrayHeader(18)
-        writer.write(Self.snapshotVersion)
+        writer.write(subscriptions.isByLabel ? Self.snapshotVersion : 9)
         writer.write(engine.schema.version)
         writer.write(head)
         writer.write(time.microseconds)
@@ -108,6 +109,7 @@ extension StoreState {
         builds.insert("")
         // Such a snapshot is of a start of this build, or of one after it.
         ledger.cancelsDead = version >= 8
+        subscriptions.isByLabel = version >= 10
         if version >= 8 { ledger.restore(try QueueControls(from: &reader)) }
         // Nobody runs anything yet.
         ledger.forgetChanges()

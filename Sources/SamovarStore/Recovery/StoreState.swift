@@ -100,6 +100,7 @@ struct StoreState {
             starts = number
             builds.insert(build)
             ledger.cancelsDead = build.hasSuffix(Record.Event.cancelsDead)
+            subscriptions.isByLabel = build.hasSuffix(Record.Event.mark)
             if number == 1 { self.seed = seed }
             for id in joined where missing[id] == nil { missing[id] = record.time }
             subscriptions.returned(now: record.time)

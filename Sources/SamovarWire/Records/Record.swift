@@ -66,12 +66,15 @@ public struct Record: Equatable, Sendable {
 }
 
 extension Record.Event {
-    /// How the build of a start ends whose cancellations reach the dead: in turns after it, up to the next start, a replay does as that build did.
+    /// How the build of a start ends: in turns after it, up to the next start, a replay does as that build did.
+    package static let mark = "; subscribes by label" + cancelsDead
+    /// Its end alone, which is all of the mark of former builds: cancellations reach the dead. Before them there was none.
     package static let cancelsDead = "; cancels the dead"
 
     /// A build of a start as people know it.
     package static func name(ofBuild build: String) -> String {
-        build.hasSuffix(cancelsDead) ? String(build.dropLast(cancelsDead.count)) : build
+        for mark in [mark, cancelsDead] where build.hasSuffix(mark) { return String(build.dropLast(mark.count)) }
+        return build
     }
 }
 

@@ -50,17 +50,32 @@ import Testing
         #expect(ledger.open.keys.sorted() == [id(1, 2)])
     }
 
+    /// That of a set or a dictionary is another one in each process.
+    @Test func `The order in which a program says what it wants names nothing`() {
+        var (ledger, other) = (EffectLedger(), EffectLedger())
+        let events = [source("c", 3), timer("b", every: 2), source("a", 1)]
+        #expect(book(events, ledger: &ledger) == book(events.reversed(), ledger: &other))
+        #expect(ledger.open == other.open && ledger.open[id(1)]?.payload == [1] && ledger.open[id(1, 2)]?.payload == [3])
+    }
+
+    @Test func `In turns of a former build it names what begins`() {
+        var (book, ledger) = (SubscriptionTable(), EffectLedger())
+        book.isByLabel = false
+        book.want([source("c", 3), source("a", 1)], turn: 1, now: at(0), ledger: &ledger)
+        #expect(ledger.open[id(1)]?.payload == [3] && ledger.open[id(1, 1)]?.payload == [1])
+    }
+
     @Test func `A timer does not take the name of a moment in the store's life that sends the same message`() {
         let resumed = WantedEvent(id: "back", kind: .lifecycle(.resumed, message: [1]))
         var ledger = EffectLedger()
         var book = book([timer("due", every: 9, message: 1), resumed], ledger: &ledger)
-        book.rename(to: id(1, 1), firing: [1], for: at(0), at: at(0))
-        book.fired(id(1, 1), nominal: at(0))
-        #expect(book.activations["due"]?.id == id(1) && book.nextDue == at(9))
+        book.rename(to: id(1), firing: [1], for: at(0), at: at(0))
+        book.fired(id(1), nominal: at(0))
+        #expect(book.activations["due"]?.id == id(1, 1) && book.nextDue == at(9))
         // Another message was that of a timer of a former build.
         book.want([timer("due", every: 9, message: 2), resumed], turn: 2, now: at(1), ledger: &ledger)
-        book.rename(to: id(1, 1), firing: [2], for: at(1), at: at(1))
-        #expect(book.activations["due"]?.id == id(1, 1) && book.activations["back"]?.id == id(1))
+        book.rename(to: id(1), firing: [2], for: at(1), at: at(1))
+        #expect(book.activations["due"]?.id == id(1) && book.activations["back"]?.id == id(1, 1))
     }
 
     @Test func `Of several timers with one message the one whose time it was has fired`() {

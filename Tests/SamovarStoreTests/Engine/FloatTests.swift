@@ -72,7 +72,7 @@ private struct Run {
     /// A live one, of a new timeline.
     init(_ messages: Gauge.Message...) throws {
         log = SharedLog(after: 0)
-        let build = "test" + Record.Event.cancelsDead
+        let build = "test" + Record.Event.mark
         let event = Record.Event.started(number: 1, build: build, schema: engine.schema, seed: packed(NoSeed()))
         log.batch.append(Record(turn: engine.skip(), time: at(1), event: event))
         try engine.start(seed: packed(NoSeed()), now: at(1), log: log)

@@ -134,7 +134,7 @@ import Testing
             try RecordBatch.read(first: stored.first, last: stored.last, bytes: stored.bytes) { record in
                 var record = record
                 if case .started(let number, let build, let schema, let seed) = record.event {
-                    #expect(build == "test; cancels the dead")
+                    #expect(build == "test; subscribes by label; cancels the dead")
                     record.event = .started(number: number, build: "test", schema: schema, seed: seed)
                 }
                 batch.append(record)

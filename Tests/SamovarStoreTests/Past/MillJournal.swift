@@ -34,7 +34,7 @@ final class MillJournal {
 
     private func start() {
         starts += 1
-        let build = "mill" + Record.Event.cancelsDead
+        let build = "mill" + Record.Event.mark
         write(.started(number: starts, build: build, schema: Mill.schema, seed: packed(NoSeed())))
     }
 

@@ -205,15 +205,16 @@ struct NaiveWhatIf {
     }
 
     private mutating func subscribe(after number: Int) {
-        let wanted = history.state.timers.sorted { $0.key < $1.key }
-        for (place, (label, seconds)) in wanted.enumerated() where history.timers[label]?.seconds != seconds {
-            let id = EffectID(turn: number, ordinal: 1 << 20 + place)
-            history.timers[label] = (id, seconds, time + .seconds(seconds))
+        // Places go by labels, and the source has one.
+        let labels = (history.state.timers.keys + (history.state.source == nil ? [] : ["source"])).sorted()
+        func id(_ label: String) -> EffectID { EffectID(turn: number, ordinal: 1 << 20 + (labels.firstIndex(of: label) ?? 0)) }
+        for (label, seconds) in history.state.timers where history.timers[label]?.seconds != seconds {
+            history.timers[label] = (id(label), seconds, time + .seconds(seconds))
         }
         for label in history.timers.keys where history.state.timers[label] == nil { history.timers[label] = nil }
         guard history.source?.name != history.state.source else { return }
         if let former = history.source { history.open[former.id] = nil }
-        history.source = history.state.source.map { (EffectID(turn: number, ordinal: 1 << 20 + wanted.count), $0) }
+        history.source = history.state.source.map { (id("source"), $0) }
         if let source = history.source {
             history.open[source.id] = Mill.Job(name: source.name, grain: 0)
             history.ordered[source.id] = Mill.Job(name: source.name, grain: 0)

@@ -53,7 +53,7 @@ import Testing
         let records = [1, 5, 9].map { turn in
             Record(
                 turn: turn, time: at(1),
-                event: .started(number: turn, build: "b\(turn)" + Record.Event.cancelsDead, schema: schema, seed: []))
+                event: .started(number: turn, build: "b\(turn)" + Record.Event.mark, schema: schema, seed: []))
         }
         #expect(Self.traces(of: 7, in: records).build == "b5", "as people know it")
     }

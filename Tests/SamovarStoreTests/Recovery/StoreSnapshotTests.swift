@@ -1,3 +1,4 @@
+import MachineSupport
 import MessagePack
 import SamovarCore
 import Testing
@@ -123,20 +124,20 @@ import Testing
         #expect(isOfOneBuild == [true, true, false])
     }
 
-    @Test(arguments: [1, 10] as [UInt8])
+    @Test(arguments: [1, 11] as [UInt8])
     func `Another format is refused, and said with those that are read`(_ format: UInt8) throws {
         let rig = try Rig()
         rig.round()
         var bytes = try rig.durable.snapshot()
         // Behind the header of an array of 18.
-        #expect(bytes[3] == 9, "another format needs another number, and a build that reads this one")
+        #expect(bytes[3] == 10, "another format needs another number, and a build that reads this one")
         bytes[3] = format
         var machine = Rig.machine()
         do {
             try machine.restore(snapshot: bytes)
             Issue.record("it was taken")
         } catch {
-            #expect("\(error)".contains("a snapshot of format \(format); this build reads the formats 6 to 9"), "\(error)")
+            #expect("\(error)".contains("a snapshot of format \(format); this build reads the formats 6 to 10"), "\(error)")
         }
         #expect(throws: SnapshotFormatError(format: Int(format))) { try StoreSnapshot.check(bytes, turn: 1) }
     }
@@ -148,7 +149,7 @@ import Testing
         rig.order(Shop.Job(name: "a", diesSilently: true, id: "label"))
         let task = try #require(rig.takeTasks(worker(1)).first)
         rig.exchange(.result([task.failed(permanent: true)], credit: 1), from: worker(1))
-        for (version, isLeft) in [(9, false), (8, false), (7, true)] as [(UInt8, Bool)] {
+        for (version, isLeft) in [(10, false), (9, false), (8, false), (7, true)] as [(UInt8, Bool)] {
             var bytes = try rig.durable.snapshot()
             bytes[3] = version
             if version == 7 {
@@ -163,6 +164,30 @@ import Testing
             restored.ledger.cancel("label")
             #expect(before == 1 && restored.ledger.dead.isEmpty == !isLeft, "format \(version)")
         }
+    }
+
+    @Test func `Subscriptions go by label behind a start of this build, and behind its snapshots`() throws {
+        var state = StoreState(engine: TypedEngine(Shop.self, secret: workshopSecret), window: 4_096)
+        let schema = Shop.schema
+        for (mark, isByLabel) in [("", false), ("; cancels the dead", false), ("; subscribes by label; cancels the dead", true)] {
+            let build = "1" + mark
+            state.absorb(Record(turn: 1, time: at(1), event: .started(number: 1, build: build, schema: schema, seed: [])))
+            #expect(state.subscriptions.isByLabel == isByLabel)
+            #expect(Record.Event.name(ofBuild: build) == "1")
+        }
+        var formats: [UInt8] = []
+        let rig = try Rig()
+        rig.round()
+        for isByLabel in [true, false] {
+            state = rig.durable
+            state.subscriptions.isByLabel = isByLabel
+            let bytes = try state.snapshot()
+            formats.append(bytes[3])
+            var restored = StoreState(engine: TypedEngine(Shop.self, secret: workshopSecret), window: 4_096)
+            try restored.restore(bytes)
+            #expect(restored.subscriptions.isByLabel == isByLabel)
+        }
+        #expect(formats == [10, 9])
     }
 
     @Test func `A snapshot is checked without its program`() throws {
