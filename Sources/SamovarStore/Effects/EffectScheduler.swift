@@ -86,6 +86,7 @@ struct EffectScheduler {
 
     /// Effects are handed out from now on, after a break, or not any more: the time of those that wait for a worker begins, or stands still.
     mutating func handsOut(_ doesSo: Bool, in ledger: EffectLedger, now: Timestamp) {
+        guard doesSo != (handsOutSince != nil) else { return }
         handsOutSince = doesSo ? now : nil
         guard doesSo else { return }
         for effect in ledger.open.values { limitWaiting(effect, in: ledger) }

@@ -138,7 +138,9 @@ extension StoreMachine {
     ///
     /// - Parameter isAway: what is missing is not space, but an answer of the database.
     public mutating func journalIsFull(_ isFull: Bool, isAway: Bool = false, now: Timestamp) {
-        turns.journalIsHeldUp(isFull ? (isAway ? .databaseAway : .diskFull) : nil, now: time(now), &out)
+        let now = time(now)
+        turns.journalIsHeldUp(isFull ? (isAway ? .databaseAway : .diskFull) : nil, now: now, &out)
+        noteOutage(now: now)
     }
 
     // MARK: Views

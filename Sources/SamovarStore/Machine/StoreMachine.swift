@@ -165,6 +165,7 @@ public struct StoreMachine: ~Copyable {
             \(reason.description.bounded()); or another store has the journal: nothing is taken or told until the lease shows which
             """
         turns.leaseIsInDoubt(true, telling: Note(.warning, text), now: now, &out)
+        noteOutage(now: now)
         out.emit(.renewLease, floor: .none)
     }
 
@@ -175,11 +176,15 @@ public struct StoreMachine: ~Copyable {
     public mutating func leaseIsInDoubt(_ isInDoubt: Bool, now: Timestamp) {
         // A lost tail is in doubt until the answer that ends the store.
         guard isRunning, suspicion == nil else { return }
-        let (now, wasInDoubt) = (time(now), turns.isInDoubt)
+        let now = time(now)
         turns.leaseIsInDoubt(isInDoubt, now: now, &out)
-        guard !isInDoubt else { return }
-        scheduler.dispatcher.left(through: out.durable, now: now)
-        if wasInDoubt, phase == .serving { scheduler.handsOut(true, in: turns.state.ledger, now: now) }
+        if !isInDoubt { scheduler.dispatcher.left(through: out.durable, now: now) }
+        noteOutage(now: now)
+    }
+
+    /// An outage may have begun or ended: while one lasts, workers get nothing.
+    mutating func noteOutage(now: Timestamp) {
+        if phase == .serving { scheduler.handsOut(turns.outage == nil, in: turns.state.ledger, now: now) }
     }
 
     /// The host has sent a renewal of the lease.

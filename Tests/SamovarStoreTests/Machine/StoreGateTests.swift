@@ -49,6 +49,24 @@ import Testing
         #expect(rig.exchange(.viewRequest(instance: .main, atLeast: 4), from: client(1)) == [])
     }
 
+    @Test func `What waits for a worker does not run out of time while the disk is full, whatever else ends meanwhile`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.exchange(inputs([.order([Shop.Job(name: "a", waiting: 3)])]), from: client(1))
+        rig.machine.journalIsFull(true, now: rig.now)
+        rig.machine.leaseIsInDoubt(true, now: rig.now)
+        rig.tick(.seconds(60))
+        rig.machine.leaseIsInDoubt(false, now: rig.now)
+        for _ in 1...60 { rig.tick(.seconds(1)) }
+        #expect(try rig.state().done == [])
+        rig.machine.journalIsFull(false, now: rig.now)
+        rig.round()
+        rig.tick(.milliseconds(2_999))
+        #expect(try rig.state().done == [])
+        rig.tick(.milliseconds(1))
+        #expect(try rig.state().done == ["a timed out after 0 attempts: no worker took it within 3.0 seconds"])
+    }
+
     @Test func `Nothing is lost or doubled by a full disk`() throws {
         let rig = try Self.full()
         #expect(
