@@ -67,8 +67,8 @@ public struct RunOptions: Sendable {
         get { box?.fields.retry ?? .never }
         set { fields.retry = newValue }
     }
-    /// Within a queue, the greater goes first; equal ones in the order in which they were ordered. It is -100 to 100: what is beyond counts
-    /// as the nearer of these.
+    /// Among those of a queue that need the same of a worker, the greater goes first; equal ones in the order in which they were ordered.
+    /// It is -100 to 100: what is beyond counts as the nearer of these.
     public var priority: Int {
         get { box?.fields.priority ?? 0 }
         set { fields.priority = newValue }
@@ -135,11 +135,12 @@ extension RunOptions: Hashable {
 
 /// How long an effect may take; nil is no limit. What passes a limit fails with `Failure.Reason.timedOut`.
 public struct RunLimits: Hashable, Sendable {
-    /// From the moment when it may be handed out until a worker takes it: an attempt, not the effect, waits.
+    /// From the moment when it may be handed out until a worker takes it: an attempt, not the effect, waits. It may while the rate of its
+    /// queue holds it back.
     public var waiting: Duration?
     /// One attempt, from its hand-out to a worker. It is retried.
     public var attempt: Duration?
-    /// All attempts with their pauses, from the moment when the effect may first be handed out. It is not retried.
+    /// All attempts with their pauses, from the order or the end of its delay: time behind others of its lane counts. It is not retried.
     public var total: Duration?
 
     /// No limits.

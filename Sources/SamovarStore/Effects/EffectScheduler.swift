@@ -25,8 +25,6 @@ struct EffectScheduler {
     private var started = Timestamp(microseconds: 0)
     /// Effects that fail without an attempt, since too many with their label are open.
     private(set) var overLimit: Deque<EffectID> = []
-    /// Of these, how many have failed one after the other, with nothing else in between but answers.
-    var crowdedInRow = 0
     /// Failures for good of suspects, each of which has to be alone. With the lease of the attempt which has said so, or ran out of time.
     private(set) var postponed: Deque<(effect: EffectID, failure: Failure, lease: Lease?)> = []
     private(set) var deadlines = TimedQueue<Deadline>()

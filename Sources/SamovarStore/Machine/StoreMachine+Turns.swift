@@ -58,20 +58,15 @@ extension StoreMachine {
 
     /// Takes one item that is no answer.
     private mutating func takeOther(now: Timestamp) throws(StopReason) -> Taken {
-        // Each kind goes before the next. Between answers, and behind so many crowded effects, none waits for the end of another: a program
-        // may order as fast as it is answered, or told that there are too many.
-        let isInRotation = !workers.answers.isEmpty || scheduler.crowdedInRow >= Workers.answersInRow
+        // Each kind goes before the next. Between answers, and where inputs were passed over so often, none waits for the end of another: a
+        // program may order as fast as it is answered or told that there are too many, and timers may have days to make up for.
+        let isInRotation = !workers.answers.isEmpty || workers.aheadOfInputs >= Workers.answersInRow
         let first = isInRotation ? workers.interruptions : 0
         for kind in 0..<4 {
             switch (first + kind) % 4 {
             case 0:
-                guard !scheduler.overLimit.isEmpty else {
-                    scheduler.crowdedInRow = 0
-                    continue
-                }
-                scheduler.crowdedInRow += 1
+                guard !scheduler.overLimit.isEmpty else { continue }
                 try scheduler.failOverLimit(now: now, &turns, &out)
-                return .one
             case 1:
                 guard let failed = scheduler.postponed.first else { continue }
                 guard turns.mayTake(.failure(failed.effect)) else { return .notYet }
@@ -87,10 +82,13 @@ extension StoreMachine {
                 let outcome = try turns.take(submission, of: client.id, sender: client.sender, objection: objection, now: now, &out)
                 scheduler.enterOrders(now: now, &turns)
                 clients.answer(client, outcome)
+                workers.aheadOfInputs = 0
+                return .one
             }
-            scheduler.crowdedInRow = 0
+            workers.aheadOfInputs += 1
             return .one
         }
+        workers.aheadOfInputs = 0
         return .none
     }
 

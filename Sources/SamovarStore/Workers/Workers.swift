@@ -37,6 +37,8 @@ struct Workers {
     static let answersInRow = 8
     /// How often that was.
     var interruptions = 0
+    /// Items that were taken one after the other ahead of all inputs, with nothing in between but answers.
+    var aheadOfInputs = 0
     /// Turns that answers gave.
     private(set) var applied = 0
     private(set) var deadWorkers = 0

@@ -76,6 +76,18 @@ import Testing
         #expect(try next.state().ticks.count == count + 1)
     }
 
+    @Test func `Timers that make up for all that they missed do not hold up inputs`() throws {
+        let rig = try StoreWorkerTests.rig(slots: 9, credit: 9) { $0.turnsPerRound = 100 }
+        rig.exchange(inputs([.watch([Self.every(1, missed: .all)])]), from: client(1))
+        // One round, which has not the turns for all.
+        rig.commits = false
+        rig.now = rig.now + .seconds(300)
+        rig.deliver(inputs([.add(1), .add(1)], from: 2), from: client(1))
+        rig.round()
+        let state = try unpacked(Shop.State.self, rig.machine.stateBytes())
+        #expect(state.total == 2 && state.ticks.count < 100, "\(state.ticks.count)")
+    }
+
     @Test func `A timer whose group breaks a limit ends the store, which says so`() throws {
         let engine = TypedEngine(Shop.self, secret: workshopSecret, limits: GroupLimits(turns: 5))
         let rig = try Rig(engine: engine)
