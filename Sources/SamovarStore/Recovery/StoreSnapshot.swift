@@ -115,10 +115,16 @@ extension StoreState {
         ledger.forgetChanges()
     }
 
-    /// An effect of another version of the program, as this one reads it.
-    private func migrated(_ effect: OpenEffect, from author: Int) throws -> OpenEffect {
+    /// An effect of another version of the program, as this one reads it. A source that it cannot read it does not want either: its start ends
+    /// that.
+    private func migrated(_ effect: OpenEffect, from author: Int) throws(MigrationError) -> OpenEffect {
         guard author < engine.schema.version else { return effect }
-        return effect.with(payload: try engine.migrated(effect: effect.payload, from: author))
+        do throws(MigrationError) {
+            return effect.with(payload: try engine.migrated(effect: effect.payload, from: author))
+        } catch {
+            if effect.isSource { return effect }
+            throw MigrationError(text: "effect \(effect.id): \(error)")
+        }
     }
 }
 

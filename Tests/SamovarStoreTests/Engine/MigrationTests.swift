@@ -441,6 +441,25 @@ private enum Ringing: Migrating {
         }
     }
 
+    @Test func `What a version cannot read keeps it from a start, with its name, unless it is a source, which it does not want`()
+        throws
+    {
+        for root in [0, 3] {
+            var old = try replay(try history(), as: Old.self)
+            let id = EffectID(turn: 3, ordinal: 9)
+            old.ledger.open(OpenEffect(id: id, root: root, options: RunOptions(), payload: [0xc1], now: at(2)))
+            var new = StoreState(engine: engine(New.self), window: 16)
+            let snapshot = try old.snapshot()
+            if root == 0 {
+                try new.restore(snapshot)
+                #expect(new.ledger.open[id]?.payload == [0xc1] && new.ledger.open.values.contains(where: new.isAbandoned))
+            } else {
+                let error = #expect(throws: MigrationError.self) { try new.restore(snapshot) }
+                #expect(error?.text.hasPrefix("effect 3/9: ") == true, "\(error?.text ?? "")")
+            }
+        }
+    }
+
     @Test func `A journal or a snapshot of a newer version is refused`() throws {
         var records = try history()
         records.append(
