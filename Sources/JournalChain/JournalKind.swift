@@ -29,6 +29,8 @@ package protocol SharedJournal: FencedJournal, StoredJournal {
     func refresh() throws(JournalError)
     /// Where the journal ends, as far as this one knows.
     var end: BatchChain { get }
+    /// A lease for the store that has opened this journal to write, and is at this address.
+    func lease(address: String) -> any JournalLease
 }
 
 extension SharedJournal {
@@ -51,9 +53,6 @@ package protocol FencedJournalPlace: CustomStringConvertible, Sendable {
 
     /// - Throws: ``JournalError/Code/busy`` if a store has the journal.
     func requireIdle() throws(JournalError)
-
-    /// A lease for the store that has opened this journal to write.
-    func lease(of journal: any SharedJournal, address: String) throws(JournalError) -> any JournalLease
 
     /// Begins a journal that takes this place when it is finished; the one that is there is archived then.
     func draft(

@@ -11,6 +11,8 @@ extension PostgreSQLJournal: SharedJournal {
 
     package var hasSoundFacts: Bool { true }
 
+    package func lease(address: String) -> any JournalLease { PostgreSQLLease(place, id: nonce, address: address) }
+
     package func mark(in page: UnsafeMutableRawPointer?) {
         state.withLock { $0.mark = MarkedEnd(page, of: identity, at: $0.row.end.last) }
     }

@@ -33,13 +33,6 @@ extension PostgreSQLPlace: FencedJournalPlace {
         try server.requireNoOwner()
     }
 
-    package func lease(of journal: any SharedJournal, address: String) throws(JournalError) -> any JournalLease {
-        guard let journal = journal as? PostgreSQLJournal else {
-            throw JournalError(.misuse, "A lease of \(self) is for a journal there.")
-        }
-        return PostgreSQLLease(self, id: journal.nonce, address: address)
-    }
-
     package func draft(
         from source: any StoredJournal, as identity: DraftIdentity, behind turn: Int?
     ) throws(JournalError) -> any JournalDraft {

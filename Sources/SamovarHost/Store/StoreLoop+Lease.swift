@@ -70,14 +70,12 @@ extension StoreLoop {
         _ opened: OpenedJournal, _ machine: inout StoreMachine, _ accepted: AcceptedDivergences, _ page: TrapPage,
         _ clock: HostClock
     ) throws -> Begun? {
-        guard let place = configuration.journal.place, let journal = opened.journal as? any SharedJournal else {
+        guard let journal = opened.journal as? any SharedJournal else {
             try opened.beginWriting(page)
             return Begun(number: nil, lease: nil)
         }
         let settings = configuration.lease
-        let lease = try StoreError.replacing { () throws(JournalError) in
-            try place.lease(of: journal, address: "\(configuration.endpoint)")
-        }
+        let lease = journal.lease(address: "\(configuration.endpoint)")
         var poller = Poller()
         _ = poller.add(mailbox.wakeup)
         var news: [Event] = []

@@ -12,6 +12,8 @@ final class FollowedJournal: SharedJournal {
     private let isNew: Bool
     /// So many examinations find that what follows was trimmed.
     private let trims: Mutex<Int>
+    /// Its owner has more turns than there were when it was opened.
+    private let lease = FollowedLease(JournalOwnership(epoch: 1, head: 5))
 
     let identity = UniqueID(high: 1, low: 2)
     let first = 1
@@ -30,6 +32,7 @@ final class FollowedJournal: SharedJournal {
     }
 
     var end: BatchChain { BatchChain() }
+    func lease(address: String) -> any JournalLease { lease }
 
     func refresh() throws(JournalError) { throw trouble }
 
@@ -70,7 +73,6 @@ final class FollowedJournal: SharedJournal {
 /// Where such a journal is.
 final class FollowedPlace: FencedJournalPlace {
     private let journal: (any SharedJournal)?
-    private let lease: FollowedLease?
     private let archived = Mutex(0)
 
     var description: String { "followed" }
@@ -78,8 +80,8 @@ final class FollowedPlace: FencedJournalPlace {
     private static let unused = JournalError(.misuse, "A standby has no use for that.")
 
     /// - Parameter journal: nil if it cannot be opened.
-    init(_ journal: (any SharedJournal)?, _ lease: FollowedLease? = nil) {
-        (self.journal, self.lease) = (journal, lease)
+    init(_ journal: (any SharedJournal)?) {
+        self.journal = journal
     }
 
     var archives: Int { archived.withLock(\.self) }
@@ -104,17 +106,12 @@ final class FollowedPlace: FencedJournalPlace {
         return "archive"
     }
 
-    func lease(of journal: any SharedJournal, address: String) throws(JournalError) -> any JournalLease {
-        guard let lease else { throw Self.unused }
-        return lease
-    }
-
     func draft(
         from source: any StoredJournal, as identity: DraftIdentity, behind turn: Int?
     ) throws(JournalError) -> any JournalDraft { throw Self.unused }
 }
 
-/// What the place of such a journal says of its owner, and whether that is asked for the journal.
+/// What the database of such a journal says of its owner, and whether that is asked for the journal.
 final class FollowedLease: JournalLease {
     private let owner: JournalOwnership
     private let asked = Mutex<[Bool]>([])

@@ -99,7 +99,7 @@ private enum Lamp: OpenProgram {
     private func heard(_ tell: (StoreLoop) -> Void) throws -> [StoreLoop.Event] {
         let scratch = try Scratch()
         let journal = FollowedJournal(trouble: JournalError(.unavailable, "The database is away."), isNew: true)
-        let place = FollowedPlace(journal, FollowedLease(JournalOwnership(epoch: 1, head: 5)))
+        let place = FollowedPlace(journal)
         let loop = try StoreLoop(
             StoreConfiguration(journal: place.location, endpoint: .local(folder: scratch.path)), logger: Logger(label: "test"))
         let opened = try OpenedJournal(reading: place.location)
