@@ -20,22 +20,9 @@ public struct JournalMaintenance {
         case failed(JournalError)
     }
 
-    /// How a program takes part.
-    public struct Program {
-        let snapshot: (_ turn: Int) throws -> Snapshot
-        let check: (Snapshot) throws -> Void
-
-        /// - Parameters:
-        ///   - snapshot: makes a snapshot as of a turn from the journal.
-        ///   - check: throws unless this program can read a snapshot.
-        public init(snapshot: @escaping (_ turn: Int) throws -> Snapshot, check: @escaping (Snapshot) throws -> Void) {
-            self.snapshot = snapshot
-            self.check = check
-        }
-    }
-
     private let retain: Int?
-    private let program: Program
+    private let snapshot: (_ turn: Int) throws -> Snapshot
+    private let check: (Snapshot) throws -> Void
     private let isStopping: () -> Bool
     private let report: (Report) -> Void
     /// Turns of snapshots that were read back and understood.
@@ -43,12 +30,16 @@ public struct JournalMaintenance {
 
     /// - Parameters:
     ///   - retain: the newest turns that are kept at least; nil keeps all.
+    ///   - snapshot: makes a snapshot as of a turn from the journal.
+    ///   - check: throws unless this program can read a snapshot.
     ///   - isStopping: asked between two steps: the store is about to end, and nothing new is begun.
     public init(
-        retain: Int?, program: Program, isStopping: @escaping () -> Bool, report: @escaping (Report) -> Void
+        retain: Int?, snapshot: @escaping (_ turn: Int) throws -> Snapshot, check: @escaping (Snapshot) throws -> Void,
+        isStopping: @escaping () -> Bool, report: @escaping (Report) -> Void
     ) {
         self.retain = retain
-        self.program = program
+        self.snapshot = snapshot
+        self.check = check
         self.isStopping = isStopping
         self.report = report
     }
@@ -59,7 +50,7 @@ public struct JournalMaintenance {
         case .save(let snapshot): save(on: &journal) { snapshot }
         case .snapshot(let turn):
             guard !isStopping() else { return }
-            save(on: &journal) { try program.snapshot(turn) }
+            save(on: &journal) { try snapshot(turn) }
         }
         trim(&journal)
     }
@@ -75,7 +66,7 @@ public struct JournalMaintenance {
             let snapshot = try make()
             // The oldest goes for it. Where turns are gone, those that nobody can read must not take the place of the last one that can be.
             if journal.first > 1, let newest = try journal.snapshots().first, !verified.contains(newest) {
-                try program.check(snapshot)
+                try check(snapshot)
             }
             try journal.save(snapshot)
             report(.saved(bytes: snapshot.bytes.count))
@@ -133,7 +124,7 @@ public struct JournalMaintenance {
     /// Whether a snapshot on disk is whole, and whether this program understands it.
     private func isReadable(_ turn: Int, in journal: some Journal) -> Bool {
         do {
-            try program.check(try journal.snapshot(at: turn))
+            try check(try journal.snapshot(at: turn))
             return true
         } catch {
             report(.notTrimmed("the snapshot of turn \(turn) cannot be used: \(error)"))

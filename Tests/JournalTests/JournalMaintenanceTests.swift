@@ -17,12 +17,11 @@ import Testing
         }
 
         func maintenance(retain: Int?) -> JournalMaintenance {
-            let program = JournalMaintenance.Program { turn in
+            JournalMaintenance(retain: retain) { turn in
                 Snapshot(turn: turn, bytes: [0])
             } check: { [unowned self] snapshot in
                 if foreign.contains(snapshot.turn) { throw JournalMaintenanceTests.full }
-            }
-            return JournalMaintenance(retain: retain, program: program) { [unowned self] in
+            } isStopping: { [unowned self] in
                 isStopping
             } report: { [unowned self] in
                 reports.append("\($0)")

@@ -69,7 +69,14 @@ final class MaintenanceThread: Sendable {
     private func work() {
         lowerThreadPriority()
         var journal = opened.journal
-        var maintenance = JournalMaintenance(retain: retain, program: program) { [self] in
+        var maintenance = JournalMaintenance(retain: retain) { [self] turn in
+            try makeSnapshot(through: turn)
+        } check: { [self] snapshot in
+            try mark.during(thread: TrapSignals.thread) {
+                var machine = machine()
+                try machine.restore(snapshot: snapshot.bytes)
+            }
+        } isStopping: { [self] in
             isStopping
         } report: { [report] event in
             if case .saved = event { CrashPoint.pass(.storeAfterSnapshot) }
@@ -123,17 +130,6 @@ final class MaintenanceThread: Sendable {
     }
 
     // MARK: Snapshots
-
-    private var program: JournalMaintenance.Program {
-        JournalMaintenance.Program { [self] turn in
-            try makeSnapshot(through: turn)
-        } check: { [self] snapshot in
-            try mark.during(thread: TrapSignals.thread) {
-                var machine = machine()
-                try machine.restore(snapshot: snapshot.bytes)
-            }
-        }
-    }
 
     /// Takes the newest snapshot and replays the batches after it in a second state, which does not outlive this call: to
     /// keep it would make the next snapshot cheaper, and double the memory of every store for good.

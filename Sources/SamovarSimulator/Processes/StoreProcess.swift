@@ -128,14 +128,13 @@ final class StoreProcess: Process {
     }
 
     func makeMaintenance() -> JournalMaintenance {
-        let program = JournalMaintenance.Program { [unowned self] turn in
+        JournalMaintenance(retain: world.swarm.retain) { [unowned self] turn in
             let machine = try replay(through: turn)
             return Snapshot(turn: machine.head, bytes: try machine.snapshot())
         } check: { [unowned self] snapshot in
             var machine = Self.newMachine(world)
             try machine.restore(snapshot: snapshot.bytes)
-        }
-        return JournalMaintenance(retain: world.swarm.retain, program: program) { [unowned self] in
+        } isStopping: { [unowned self] in
             isStopping
         } report: { [unowned self] in
             events.append(.maintenance($0))
