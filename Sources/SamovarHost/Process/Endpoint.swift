@@ -73,11 +73,13 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
         return port(of: door, at: "\(host)")
     }
 
-    /// Where a peer connects. Without keys, operators come in by the folder alone.
+    /// Where a peer connects, with a name if it has one. Without keys, operators come in by the folder alone.
+    func address(of door: Door, hasKey: Bool) -> String { door == .admin && !hasKey ? file(of: door) : address(of: door) }
+
+    /// The same for a plan, which has a name looked up.
     func target(of door: Door, hasKey: Bool) -> ConnectionPlan.Target {
-        guard case .tcp(let host, _, _) = self, door != .admin || hasKey else { return .address(file(of: door)) }
-        if case .name(let name) = host { return .name(name) }
-        return .address(address(of: door))
+        if case .tcp(.name(let name), _, _) = self, door != .admin || hasKey { return .name(name) }
+        return .address(address(of: door, hasKey: hasKey))
     }
 
     func file(of door: Door) -> String { "ipc://\(folder)/\(door.rawValue)" }

@@ -74,12 +74,7 @@ public struct StoreAccess: Hashable, Sendable, CustomStringConvertible {
 
     /// A door of it, for a person, with the data folder if that is how the store was named.
     public func named(_ door: Door) -> String {
-        let doors = endpoints.map { endpoint in
-            switch endpoint.target(of: door, hasKey: keyFile != nil) {
-            case .address(let address): address
-            case .name(let name): endpoint.port(of: door, at: name)
-            }
-        }.joined(separator: ",")
+        let doors = endpoints.map { $0.address(of: door, hasKey: keyFile != nil) }.joined(separator: ",")
         guard let dataFolder else { return doors }
         let isThere = FileManager.default.fileExists(atPath: dataFolder)
         return "\(doors) of the data folder \(dataFolder)" + (isThere ? "" : ", which does not exist")
@@ -127,12 +122,7 @@ public struct StoreAccess: Hashable, Sendable, CustomStringConvertible {
 
     /// The key file, if a place of that plan needs it.
     package func keyFile(for door: Door) -> String? {
-        let isNeeded = endpoints.contains { endpoint in
-            switch endpoint.target(of: door, hasKey: keyFile != nil) {
-            case .address(let address): address.hasPrefix("tcp://")
-            case .name: true
-            }
-        }
+        let isNeeded = endpoints.contains { $0.address(of: door, hasKey: keyFile != nil).hasPrefix("tcp://") }
         return isNeeded ? keyFile : nil
     }
 
