@@ -154,7 +154,6 @@ public final class StoreClient: Service {
     private typealias Answer = Swift.Result<Timeline, PeerError>
     private let told = Mutex(Told())
     private let requestCount = Atomic<UInt64>(0)
-    private let waitCount = Atomic<UInt64>(0)
 
     /// - Parameters:
     ///   - schema: what the caller's types are; nil to take the store as it is.
@@ -249,7 +248,7 @@ public final class StoreClient: Service {
     /// - Throws: `PeerError` if the store refuses this client; for its key (`keyRefused`) it goes on trying all the same. What
     ///   has ended the client, if that was before. `CancellationError` if this task is cancelled before.
     public func waitUntilConnected() async throws {
-        let id = waitCount.wrappingAdd(1, ordering: .relaxed).newValue
+        let id = nextRequest()
         // Each has a stream of its own: a cancelled task ends the one that it waits for.
         let (answers, continuation) = AsyncStream<Answer>.makeStream(bufferingPolicy: .bufferingNewest(1))
         defer { told.withLock { ($0.isAwaited, $0.waiting[id]) = (false, nil) } }
