@@ -92,6 +92,11 @@ enum JournalSchema {
     }
 }
 
+extension PostgreSQLValue {
+    /// That of the store, which nearly every statement has for its first parameter.
+    static let partition = PostgreSQLValue.integer(JournalSchema.partition)
+}
+
 extension PostgreSQLJournal {
     /// Makes the tables of a journal, by a role that may make a schema. The role of the store needs to read and write them and no more.
     ///

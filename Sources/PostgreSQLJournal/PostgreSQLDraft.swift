@@ -84,7 +84,7 @@ final class PostgreSQLDraft: JournalDraft {
             ON CONFLICT (partition, name) DO UPDATE SET value = excluded.value
             """
         try writing { connection throws(PostgreSQLError) in
-            _ = try connection.run(sql, [.integer(JournalSchema.partition), .text(name), .bytes(value)])
+            _ = try connection.run(sql, [.partition, .text(name), .bytes(value)])
         }
     }
 
@@ -101,11 +101,7 @@ final class PostgreSQLDraft: JournalDraft {
         try writing { connection throws(PostgreSQLError) in
             for (batch, digest) in rows {
                 _ = try connection.run(
-                    sql,
-                    [
-                        .integer(JournalSchema.partition), .integer(batch.first), .integer(batch.last), .bytes(digest),
-                        .bytes(batch.bytes),
-                    ])
+                    sql, [.partition, .integer(batch.first), .integer(batch.last), .bytes(digest), .bytes(batch.bytes)])
             }
         }
         self.end = end
@@ -124,8 +120,7 @@ final class PostgreSQLDraft: JournalDraft {
             SET identity = $2, head = $3, digest = $4, trimmed = $5, trimmed_digest = $6 WHERE id = $1
             """
         let parameters: [PostgreSQLValue] = [
-            .integer(JournalSchema.partition), .uuid(identity.bytes), .integer(end.last), .bytes(end.digest), .integer(anchor.last),
-            .bytes(anchor.digest),
+            .partition, .uuid(identity.bytes), .integer(end.last), .bytes(end.digest), .integer(anchor.last), .bytes(anchor.digest),
         ]
         try writing { connection throws(PostgreSQLError) in _ = try connection.run(sql, parameters) }
     }

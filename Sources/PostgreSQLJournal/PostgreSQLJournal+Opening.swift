@@ -8,7 +8,7 @@ typealias FenceRow = Fence<BatchChain>
 
 extension FenceRow {
     /// `$1` to `$3` of a statement for whoever has this epoch.
-    var key: [PostgreSQLValue] { [.integer(JournalSchema.partition), .integer(epoch), .uuid(nonce)] }
+    var key: [PostgreSQLValue] { [.partition, .integer(epoch), .uuid(nonce)] }
 
     /// `$1` to `$5` of one for which nothing may have changed.
     var all: [PostgreSQLValue] { key + [.integer(end.last), .bytes(end.digest)] }
@@ -59,7 +59,7 @@ extension JournalServer {
             WHERE id = $1
             """
         return try ask("The end of the journal at \(place) cannot be read.") { connection throws(PostgreSQLError) in
-            let rows = try connection.run(sql, [.integer(JournalSchema.partition)])
+            let rows = try connection.run(sql, [.partition])
             guard let identity = UniqueID(bytes: try rows.bytes(0, 0)) else {
                 throw PostgreSQLError(.unexpected, "the identity of the journal has not 16 bytes")
             }

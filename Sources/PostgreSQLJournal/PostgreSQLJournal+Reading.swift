@@ -131,7 +131,7 @@ extension JournalServer {
             SELECT last, digest FROM \(place.table("batches")) WHERE partition = $1 AND \(condition) ORDER BY first DESC LIMIT 1
             """
         let what = "The batches of the journal at \(place) cannot be read."
-        return try rows(what, sql, [.integer(JournalSchema.partition)] + parameters) { rows, row throws(PostgreSQLError) in
+        return try rows(what, sql, [.partition] + parameters) { rows, row throws(PostgreSQLError) in
             BatchChain(last: try rows.integer(row, 0), digest: try rows.bytes(row, 1))
         }.first
     }

@@ -17,7 +17,7 @@ extension PostgreSQLJournal {
         var server = JournalServer(place)
         let what = "The snapshot of turn \(snapshot.turn.grouped) cannot be written."
         let isKept: Bool = try server.transaction(what) { connection throws(PostgreSQLError) in
-            let key: [PostgreSQLValue] = [.integer(JournalSchema.partition), .integer(snapshot.turn)]
+            let key: [PostgreSQLValue] = [.partition, .integer(snapshot.turn)]
             let snapshots = place.table("snapshots")
             // Not locked, which would hold up appends: a snapshot of turns that are durable is none of a later store's errors.
             let fence = try connection.run(
@@ -29,7 +29,7 @@ extension PostgreSQLJournal {
                 """
                 DELETE FROM \(snapshots) WHERE partition = $1 AND turn NOT IN (
                     SELECT turn FROM \(snapshots) WHERE partition = $1 ORDER BY turn DESC LIMIT $2)
-                """, [.integer(JournalSchema.partition), .integer(Self.snapshotLimit)])
+                """, [.partition, .integer(Self.snapshotLimit)])
             return true
         }
         if !isKept { throw JournalError(.fenced, "Another store has the journal at \(place), or it has lost its end.") }
@@ -39,7 +39,7 @@ extension PostgreSQLJournal {
     static func write(
         _ snapshot: Snapshot, of identity: UniqueID, to place: PostgreSQLPlace, _ connection: inout PostgreSQLConnection
     ) throws(PostgreSQLError) {
-        let key: [PostgreSQLValue] = [.integer(JournalSchema.partition), .integer(snapshot.turn)]
+        let key: [PostgreSQLValue] = [.partition, .integer(snapshot.turn)]
         let (snapshots, parts) = (place.table("snapshots"), place.table("snapshot_parts"))
         _ = try connection.run("DELETE FROM \(snapshots) WHERE partition = $1 AND turn = $2", key)
         _ = try connection.run(
@@ -61,7 +61,7 @@ extension PostgreSQLJournal {
     }
 
     public func snapshot(at turn: Int) throws(JournalError) -> Snapshot {
-        let key: [PostgreSQLValue] = [.integer(JournalSchema.partition), .integer(turn)]
+        let key: [PostgreSQLValue] = [.partition, .integer(turn)]
         try state.withLock { state throws(JournalError) in try state.requireOpen(place) }
         // Over a connection of its own, so that appends go on.
         var server = JournalServer(place)

@@ -57,7 +57,7 @@ extension PostgreSQLJournal {
             """
             SELECT first, last, digest, octet_length(data) FROM \(place.table("batches")) WHERE partition = $1 AND first <= $2 AND last <= $2
             ORDER BY first LIMIT $3
-            """, [.integer(JournalSchema.partition), .integer(turn), .integer(trimBatches)])
+            """, [.partition, .integer(turn), .integer(trimBatches)])
         var (size, count) = (0, 0)
         while size < trimSize, count < rows.count {
             size += try rows.integer(count, 3)

@@ -189,7 +189,7 @@ extension PostgreSQLJournal {
     ) throws(JournalError) -> [Row] {
         try state.withLock { state throws(JournalError) in
             try state.requireOpen(place)
-            return try state.server.rows(what, sql, [.integer(JournalSchema.partition)] + parameters, body)
+            return try state.server.rows(what, sql, [.partition] + parameters, body)
         }
     }
 }

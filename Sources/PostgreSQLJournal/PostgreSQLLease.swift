@@ -64,7 +64,7 @@ final class PostgreSQLLease: JournalLease {
 
     func look() throws(JournalError) -> JournalOwnership {
         try asking("Who has the journal at \(place) cannot be read.") { state throws(PostgreSQLError) in
-            let parameters: [PostgreSQLValue] = [.uuid(id), .integer(JournalSchema.partition)]
+            let parameters: [PostgreSQLValue] = [.uuid(id), .partition]
             return try state.server.ask { connection throws(PostgreSQLError) in
                 try Self.owner(try connection.run(question, parameters))
             }
@@ -83,9 +83,7 @@ final class PostgreSQLLease: JournalLease {
                 former AS (DELETE FROM \(place.table("stores")) WHERE until < clock_timestamp() - interval '1 day' AND id <> $1)
                 \(question)
                 """
-            let parameters: [PostgreSQLValue] = [
-                .uuid(id), .integer(JournalSchema.partition), .text(address), .integer(duration.milliseconds),
-            ]
+            let parameters: [PostgreSQLValue] = [.uuid(id), .partition, .text(address), .integer(duration.milliseconds)]
             var owner = try state.server.ask { connection throws(PostgreSQLError) in
                 try Self.owner(try connection.run(sql, parameters))
             }
@@ -134,7 +132,7 @@ final class PostgreSQLLease: JournalLease {
     /// - Parameter parameters: from `$2` on; `$1` is the partition.
     private func change(_ what: String, _ sql: String, _ parameters: [PostgreSQLValue]) throws(JournalError) {
         try asking(what) { state throws(PostgreSQLError) in
-            let parameters: [PostgreSQLValue] = [.integer(JournalSchema.partition)] + parameters
+            let parameters: [PostgreSQLValue] = [.partition] + parameters
             _ = try state.server.ask { connection throws(PostgreSQLError) in try connection.run(sql, parameters) }
         }
     }

@@ -96,17 +96,14 @@ extension JournalServer {
         do throws(PostgreSQLError) {
             try transaction { connection throws(PostgreSQLError) in
                 if let found {
-                    let row: [PostgreSQLValue] = [
-                        .integer(JournalSchema.partition), .integer(found.epoch), .integer(found.head), .bytes(found.digest),
-                    ]
+                    let row: [PostgreSQLValue] = [.partition, .integer(found.epoch), .integer(found.head), .bytes(found.digest)]
                     guard try connection.run(sql, row).changed == 1 else { throw isUsed }
                 }
                 try body(&connection)
                 guard let found else { return }
                 // Who had the former one, and missed this, is told that another has the journal, and of no lost end.
                 _ = try connection.run(
-                    "UPDATE \(target.table("partitions")) SET epoch = $2 WHERE id = $1",
-                    [.integer(JournalSchema.partition), .integer(found.epoch + 2)])
+                    "UPDATE \(target.table("partitions")) SET epoch = $2 WHERE id = $1", [.partition, .integer(found.epoch + 2)])
             }
         } catch {
             throw error == isUsed ? Self.hasChanged(target) : JournalError(error, what)
