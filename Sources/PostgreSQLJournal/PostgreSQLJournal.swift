@@ -100,8 +100,11 @@ public final class PostgreSQLJournal: FencedJournal, Sendable {
 
     public func record(_ value: [UInt8], as name: String) throws(JournalError) {
         try writing { state throws(JournalError) in
+            // Nobody else takes the row before the statement ends.
             let sql = """
-                WITH fence AS (\(state.fence)) INSERT INTO \(state.server.place.table("facts")) (partition, name, value)
+                WITH fence AS (
+                    SELECT id FROM \(place.table("partitions")) WHERE id = $1 AND epoch = $2 AND nonce = $3 FOR NO KEY UPDATE)
+                INSERT INTO \(place.table("facts")) (partition, name, value)
                 SELECT id, $4, $5 FROM fence ON CONFLICT (partition, name) DO UPDATE SET value = excluded.value
                 """
             let parameters = state.row.key + [.text(name), .bytes(value)]
@@ -197,14 +200,6 @@ extension PostgreSQLJournal {
 extension PostgreSQLJournal.State {
     func requireOpen(_ place: PostgreSQLPlace) throws(JournalError) {
         guard isOpen else { throw JournalError(.misuse, "\(place) is closed.") }
-    }
-
-    /// The row as long as this journal may write, locked until the end of the statement or transaction.
-    var fence: String {
-        """
-        SELECT id, trimmed, trimmed_digest FROM \(server.place.table("partitions"))
-        WHERE id = $1 AND epoch = $2 AND nonce = $3 FOR NO KEY UPDATE
-        """
     }
 }
 
