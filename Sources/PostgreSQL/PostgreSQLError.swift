@@ -47,9 +47,7 @@ public struct PostgreSQLError: Error, Equatable, Sendable, CustomStringConvertib
     private static func code(in line: Substring) -> String? {
         guard let mark = line.firstRange(of: ":  ") else { return nil }
         let code = line[mark.upperBound...].prefix(5)
-        let isCode = code.utf8.allSatisfy {
-            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
-        }
+        let isCode = code.allSatisfy { $0.isASCII && ($0.isUppercase || $0.isNumber) }
         guard isCode, code.utf8.count == 5, line[code.endIndex...].hasPrefix(": ") else { return nil }
         return String(code)
     }

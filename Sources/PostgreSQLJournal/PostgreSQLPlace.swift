@@ -10,10 +10,7 @@ public struct PostgreSQLPlace: Hashable, Sendable, CustomStringConvertible {
 
     /// - Parameter schema: 1 to 40 of `a-z`, `0-9` and `_`, a letter first; nil if it is something else.
     public init?(_ address: PostgreSQLAddress, schema: String = "samovar") {
-        let isName = schema.utf8.allSatisfy {
-            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-                || $0 == UInt8(ascii: "_")
-        }
+        let isName = schema.allSatisfy { $0.isASCII && ($0.isLowercase || $0.isNumber) || $0 == "_" }
         // PostgreSQL cuts names off behind 63 bytes, and the name of an archive is longer than its journal's.
         guard isName, (1...40).contains(schema.utf8.count), schema.first?.isLetter == true else { return nil }
         self.address = address
