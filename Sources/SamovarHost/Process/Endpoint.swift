@@ -159,9 +159,8 @@ public enum Endpoint: Hashable, Sendable, CustomStringConvertible {
         if path == "." { return path }
         var parts = path.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
         guard let last = parts.popLast() else { return "/" }
-        let parent =
-            parts.isEmpty ? (path.hasPrefix("/") ? "/" : ".") : (path.hasPrefix("/") ? "/" : "") + parts.joined(separator: "/")
-        return absolute(parent) + "/" + last
+        let parent = (path.hasPrefix("/") ? "/" : "") + parts.joined(separator: "/")
+        return absolute(parent.isEmpty ? "." : parent) + "/" + last
     }
 
     /// Refuses a folder that peers would refuse, before anything is started, and protects one that others may write in.
