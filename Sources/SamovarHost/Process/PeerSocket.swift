@@ -43,12 +43,9 @@ package struct PeerSocket: ~Copyable {
         self.init(context, .subscriber, options: .subscriber, to: store, at: .view, topic: viewTopic(of: instance))
     }
 
-    package init(_ context: Context, options: SocketOptions, to store: StoreAccess, at door: Door) {
-        self.init(context, .dealer, options: options, to: store, at: door)
-    }
-
-    private init(
-        _ context: Context, _ kind: Socket.Kind, options: SocketOptions, to store: StoreAccess, at door: Door, topic: [UInt8]? = nil
+    package init(
+        _ context: Context, _ kind: Socket.Kind = .dealer, options: SocketOptions, to store: StoreAccess, at door: Door,
+        topic: [UInt8]? = nil
     ) {
         self.init(context, kind, options, store.plan(for: door), keyFile: store.keyFile(for: door), topic, .shared) {
             store.address(of: $0, for: door)
