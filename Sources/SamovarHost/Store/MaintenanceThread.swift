@@ -21,8 +21,8 @@ final class MaintenanceThread: Sendable {
     enum Event: Sendable {
         case maintained(JournalMaintenance.Report)
         case copied(through: Int)
-        case exported
-        case notExported(String)
+        /// - Parameter problem: why there is no copy; nil if there is one.
+        case exported(problem: String?)
         /// The turns that a start from a snapshot does not read are what was written.
         case sound(through: Int)
         /// They are not, or cannot be read.
@@ -153,9 +153,9 @@ final class MaintenanceThread: Sendable {
                 try proceed()
                 report(.copied(through: done))
             }
-            report(.exported)
+            report(.exported(problem: nil))
         } catch {
-            report(.notExported("\(error)"))
+            report(.exported(problem: "\(error)"))
         }
     }
 }

@@ -305,10 +305,9 @@ final class StoreLoop: Sendable {
             machine.journalTrimmed(through: turn)
         case .maintained(.notTrimmed(let reason)): logger.error("the journal is not trimmed: \(reason)")
         case .copied(let turn): machine.exportCopied(through: turn)
-        case .exported: machine.exportEnded(nil)
-        case .notExported(let reason):
-            logger.error("no backup: \(reason)")
-            machine.exportEnded(reason)
+        case .exported(let problem):
+            if let problem { logger.error("no backup: \(problem)") }
+            machine.exportEnded(problem)
         case .sound(let turn): logger.debug("the journal is sound up to turn \(turn)")
         case .damaged(let reason):
             logger.error(
