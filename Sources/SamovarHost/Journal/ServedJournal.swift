@@ -33,16 +33,16 @@ final class ServedJournal: StoredJournal {
     /// - Returns: nil if none has answered: who has the folder is no store, or one that does not serve yet.
     /// - Throws: `JournalError` if the store tells nothing of its journal.
     convenience init?(of store: StoreAccess, in dataFolder: String, patience: Duration) throws(JournalError) {
-        do throws(AskError) {
+        do {
             try self.init(store, dataFolder, try Self.ask(store, HistoryRequest(), patience))
         } catch {
-            guard case .noStore = error else { throw error.journalError }
-            return nil
+            if case .noStore? = error as? AdminError { return nil }
+            throw Self.meaning(of: error)
         }
     }
 
-    private init(_ store: StoreAccess, _ dataFolder: String, _ reply: HistoryReply) throws(AskError) {
-        guard case .beginning(let beginning, let schema, let secret) = reply.content else { throw .misfit }
+    private init(_ store: StoreAccess, _ dataFolder: String, _ reply: HistoryReply) throws(JournalError) {
+        guard case .beginning(let beginning, let schema, let secret) = reply.content else { throw Self.misfit }
         (self.store, self.dataFolder, self.schema, self.secret) = (store, dataFolder, schema, secret)
         (identity, timeline) = (beginning.journal, reply.timeline)
         state = Mutex(State(beginning: beginning, last: reply.head))
@@ -50,66 +50,52 @@ final class ServedJournal: StoredJournal {
 
     // MARK: Asking
 
-    private enum AskError: Error {
-        case noStore(String)
-        case failed(JournalError)
+    private static let misfit = JournalError(.unavailable, "The store's answer cannot be read.")
 
-        static var misfit: Self { .failed(JournalError(.unavailable, "The store's answer cannot be read.")) }
-
-        var journalError: JournalError {
-            switch self {
-            case .noStore(let why): JournalError(.unavailable, "The store whose journal was read is away.", underlying: why)
-            case .failed(let error): error
-            }
-        }
+    private static func ask(_ store: StoreAccess, _ request: HistoryRequest, _ patience: Duration) throws -> HistoryReply {
+        let value = try AdminClient.ask(store, HistoryRequest.verb, request.value, patience)
+        guard let reply = HistoryReply(value) else { throw misfit }
+        return reply
     }
 
-    private static func ask(_ store: StoreAccess, _ request: HistoryRequest, _ patience: Duration) throws(AskError) -> HistoryReply
-    {
-        do {
-            guard let reply = HistoryReply(try AdminClient.ask(store, HistoryRequest.verb, request.value, patience)) else {
-                throw AskError.misfit
-            }
-            return reply
-        } catch let error as AskError {
-            throw error
-        } catch let error as AdminError {
-            let refused = "The store tells nothing of its journal."
-            switch error {
-            case .noStore: throw .noStore("\(error)")
-            case .later: throw .failed(JournalError(.busy, refused, underlying: "\(error)"))
-            case .keyRefused, .refused: throw .failed(JournalError(.unavailable, refused, underlying: "\(error)"))
-            }
-        } catch {
-            throw .failed(JournalError(.unavailable, "The store cannot be asked for its journal.", underlying: "\(error)"))
+    /// What it means for a journal that asking has failed.
+    private static func meaning(of error: any Error) -> JournalError {
+        let refused = "The store tells nothing of its journal."
+        switch error as? AdminError {
+        case .noStore?: return JournalError(.unavailable, "The store whose journal was read is away.", underlying: "\(error)")
+        case .later?: return JournalError(.busy, refused, underlying: "\(error)")
+        case .keyRefused?, .refused?: return JournalError(.unavailable, refused, underlying: "\(error)")
+        case nil:
+            let failure = JournalError(.unavailable, "The store cannot be asked for its journal.", underlying: "\(error)")
+            return error as? JournalError ?? failure
         }
     }
 
     private func page(after turn: Int) throws(JournalError) -> [HistoryBatch] {
         let request = HistoryRequest(after: HistoryRequest.Place(timeline: timeline, turn: turn))
         let reply: HistoryReply
-        do throws(AskError) { reply = try Self.ask(store, request, Self.patience) } catch { throw error.journalError }
+        do { reply = try Self.ask(store, request, Self.patience) } catch { throw Self.meaning(of: error) }
         switch reply.content {
         case .batches(let batches): return batches
         case .anew(.trimmed):
             throw JournalError(.missing, "What follows turn \(turn) was trimmed meanwhile (`--retain`).")
         case .anew: throw JournalError(.missing, "The store has begun another timeline meanwhile.")
         case .damaged(let why): throw JournalError(.damaged, why)
-        case .beginning: throw AskError.misfit.journalError
+        case .beginning: throw Self.misfit
         }
     }
 
     /// Moves ``last`` to what is the newest turn on disk by now.
     func refresh() throws(JournalError) {
-        do throws(AskError) {
+        do {
             let reply = try Self.ask(store, HistoryRequest(), Self.patienceForNews)
-            guard case .beginning(let beginning, _, _) = reply.content else { throw AskError.misfit }
+            guard case .beginning(let beginning, _, _) = reply.content else { throw Self.misfit }
             guard reply.timeline == timeline else {
-                throw .failed(JournalError(.missing, "The store has begun another timeline meanwhile."))
+                throw JournalError(.missing, "The store has begun another timeline meanwhile.")
             }
             state.withLock { $0 = State(beginning: beginning, last: reply.head) }
         } catch {
-            throw error.journalError
+            throw Self.meaning(of: error)
         }
     }
 
