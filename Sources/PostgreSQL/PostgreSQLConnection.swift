@@ -192,11 +192,8 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
     }
 
     private func failure(_ result: OpaquePointer) -> PostgreSQLError {
-        let text = PQresultErrorField(result, CInt(UInt8(ascii: "M"))).map { String(cString: $0) } ?? "the connection broke"
-        guard PQstatus(connection) == CONNECTION_OK, let state = PQresultErrorField(result, CInt(UInt8(ascii: "C"))) else {
-            return PostgreSQLError(.lost, text)
-        }
-        let code = String(cString: state)
+        let text = field("M", of: result) ?? "the connection broke"
+        guard PQstatus(connection) == CONNECTION_OK, let code = field("C", of: result) else { return PostgreSQLError(.lost, text) }
         // Class 08 says that the connection is none, to whoever is between us and the server.
         return code.hasPrefix("08") ? PostgreSQLError(.lost, text) : PostgreSQLError(.refused(state: code), text)
     }

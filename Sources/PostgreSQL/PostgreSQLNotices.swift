@@ -32,12 +32,9 @@ final class PostgreSQLNotices {
 
     private func hear(_ result: OpaquePointer) {
         // In the server's own words and not in the language of its messages.
-        guard let severity = PQresultErrorField(result, CInt(UInt8(ascii: "V"))), String(cString: severity) == "WARNING",
-            warnings.count < Self.limit
-        else { return }
-        let text = PQresultErrorField(result, CInt(UInt8(ascii: "M"))).map { String(cString: $0) }
-        let source = PQresultErrorField(result, CInt(UInt8(ascii: "R"))).map { String(cString: $0) }
-        warnings.append(PostgreSQLWarning(text ?? "a warning without words", source: source ?? ""))
+        guard field("V", of: result) == "WARNING", warnings.count < Self.limit else { return }
+        let text = field("M", of: result) ?? "a warning without words"
+        warnings.append(PostgreSQLWarning(text, source: field("R", of: result) ?? ""))
     }
 
     func takeAll() -> [PostgreSQLWarning] {

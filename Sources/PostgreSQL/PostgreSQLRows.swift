@@ -53,3 +53,8 @@ public struct PostgreSQLRows: ~Copyable {
         PostgreSQLError(.unexpected, "column \(column) of the answer is not \(what)")
     }
 }
+
+/// What a result says of an error or a warning: https://www.postgresql.org/docs/15/protocol-error-fields.html
+func field(_ code: Unicode.Scalar, of result: OpaquePointer) -> String? {
+    PQresultErrorField(result, CInt(code.value)).map { String(cString: $0) }
+}
