@@ -40,7 +40,7 @@ extension StoreState {
         }
         let known = sessions.sessions.sorted { $0.key < $1.key }
         writer.writeList(known) { entry, writer in
-            let owner = sessions.owners[entry.key]
+            let owner = entry.value.owner
             writer.writeArrayHeader(owner == nil ? 3 : 4)
             writer.write(entry.key)
             writer.write(entry.value.last)

@@ -115,7 +115,7 @@ struct ClientSessions {
     /// Sessions that are in the journal; their clients have not come back yet.
     mutating func restore(_ table: SessionTable, now: Timestamp) {
         for (id, session) in table.sessions {
-            insert(ClientSession(id, owner: table.owners[id], received: session.last, heard: now))
+            insert(ClientSession(id, owner: session.owner, received: session.last, heard: now))
         }
     }
 

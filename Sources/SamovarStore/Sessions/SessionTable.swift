@@ -8,6 +8,8 @@ import SamovarWire
 /// until the client confirms them, and never more than a window, because a client cannot be further ahead.
 struct SessionTable: Equatable, Sendable {
     struct Session: Equatable, Sendable {
+        /// The key that opened it, by its name; nil if it needed none.
+        let owner: KeyName?
         /// The number of the newest input that has a turn.
         var last = 0
         /// Outcomes of the newest inputs, ending with `last`.
@@ -25,8 +27,6 @@ struct SessionTable: Equatable, Sendable {
     }
 
     private(set) var sessions: [SessionID: Session] = [:]
-    /// The keys that opened those that needed one, by their names.
-    private(set) var owners: [SessionID: KeyName] = [:]
     /// Those that were silent for too long.
     private(set) var expired = EndedSessions()
     /// Those that their clients have ended.
@@ -45,8 +45,8 @@ struct SessionTable: Equatable, Sendable {
         closed[id].map { $0.last > 0 && $0.owner != name } ?? false
     }
 
-    /// What the journal alone determines of those that go on: how far they have come.
-    var places: [SessionID: Int] { sessions.mapValues(\.last) }
+    /// What the journal alone determines of those that go on: whose they are, and how far they have come.
+    var places: [SessionID: Session] { sessions.mapValues { Session(owner: $0.owner, last: $0.last) } }
 
     /// It is in the journal and goes on, so that its end has to be there, too.
     func isOpen(_ id: SessionID) -> Bool { sessions[id] != nil }
@@ -55,12 +55,10 @@ struct SessionTable: Equatable, Sendable {
     ///   input when it has the outcomes of those before.
     mutating func answer(_ id: SessionID, _ outcome: Outcome, by sender: Sender?, endsSession: Bool = false) {
         if endsSession {
-            let owner = isOpen(id) ? owners[id] : sender?.name
-            remove(id)
+            let owner = if let session = sessions.removeValue(forKey: id) { session.owner } else { sender?.name }
             closed.append(id, at: outcome.turn, last: outcome.sequence, owner: owner)
         } else {
-            if let sender, sessions[id] == nil { owners[id] = sender.name }
-            sessions[id, default: Session()].answer(outcome, keeping: window)
+            sessions[id, default: Session(owner: sender?.name)].answer(outcome, keeping: window)
         }
     }
 
@@ -82,17 +80,12 @@ struct SessionTable: Equatable, Sendable {
     ///   remembered nothing, in their snapshots neither; a replay of such a record does as they did.
     mutating func close(_ id: SessionID, sequence: Int, at turn: Int) {
         if sequence > last(of: id) { closed.append(id, at: turn) }
-        remove(id)
+        sessions[id] = nil
     }
 
     mutating func expire(_ id: SessionID, at turn: Int) {
-        remove(id)
-        expired.append(id, at: turn)
-    }
-
-    private mutating func remove(_ id: SessionID) {
         sessions[id] = nil
-        owners[id] = nil
+        expired.append(id, at: turn)
     }
 
     /// How a session that is not known has ended, if it was known once. To welcome it at 1 could apply its inputs a second time.
@@ -119,7 +112,6 @@ struct SessionTable: Equatable, Sendable {
     }
 
     mutating func restore(_ id: SessionID, owner: KeyName?, last: Int, outcomes: [Outcome]) {
-        sessions[id] = Session(last: last, outcomes: Deque(outcomes))
-        owners[id] = owner
+        sessions[id] = Session(owner: owner, last: last, outcomes: Deque(outcomes))
     }
 }

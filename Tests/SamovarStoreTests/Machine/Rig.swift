@@ -236,7 +236,7 @@ final class Rig {
         #expect(state.subscriptions == durable.subscriptions)
         #expect(state.sessions.expired == durable.sessions.expired && state.sessions.closed == durable.sessions.closed)
         #expect(state.joined == durable.joined && state.missing == durable.missing && state.workerKeys == durable.workerKeys)
-        #expect(state.sessions.places == durable.sessions.places && state.sessions.owners == durable.sessions.owners)
+        #expect(state.sessions.places == durable.sessions.places)
     }
 
     // MARK: Peers
