@@ -275,7 +275,7 @@ struct Workers {
         let origin = Origin.effect(row.effect, lease: row.lease, index: 0)
         let message = EngineMessage(
             bytes: answers.message(at: place), origin: origin, role: .closes, checkpoint: nil, root: root)
-        try complete(row, .message(message), root: root, meter, now: now, &scheduler, &turns, &out)
+        try apply(.message(message), origin, of: row, root: root, answering: meter, now: now, &scheduler, &turns, &out)
     }
 
     /// The same for what is not an answer of one message. Never inlined: the code of the usual answer stays together.
@@ -296,7 +296,9 @@ struct Workers {
             scheduler.close(id, answered: lease, meter: meter)
             turns.write(.done(id), root: root, now: now)
         case .done(let messages):
-            try complete(row, .answer(messages, id, lease, root: root), root: root, meter, now: now, &scheduler, &turns, &out)
+            let origin = Origin.effect(id, lease: lease, index: 0)
+            let input = EngineInput.answer(messages, id, lease, root: root)
+            try apply(input, origin, of: row, root: root, answering: meter, now: now, &scheduler, &turns, &out)
         case .failed(let reason, let text, let isPermanent):
             try scheduler.attemptFailed(id, reason, text, lease: lease, isPermanent: isPermanent, now: now, &turns, &out)
         case .returned: scheduler.giveBack(id, in: turns.state.ledger, now: now)
@@ -341,22 +343,27 @@ struct Workers {
         scheduler.offerIfNowhere(row.effect, in: turns.state.ledger, now: now)
     }
 
-    private mutating func complete(
-        _ row: JobResults.Row, _ input: borrowing EngineInput, root: Int, _ meter: Int, now: Timestamp,
+    /// Applies what an attempt has sent, which is current.
+    ///
+    /// - Parameter meter: the number of the queue of the effect that is answered; nil for a message that is streamed.
+    private mutating func apply(
+        _ input: borrowing EngineInput, _ origin: Origin, of row: JobResults.Row, root: Int, answering meter: Int?, now: Timestamp,
         _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
         let (id, lease) = (row.effect, row.lease)
-        let origin = Origin.effect(id, lease: lease, index: 0)
         let before = turns.head
         switch try turns.take(.answer(id), input, origin, root: root, now: now, &out) {
         case .applied:
             applied += turns.head - before
-            scheduler.close(id, answered: lease, meter: meter)
+            if let meter { scheduler.close(id, answered: lease, meter: meter) }
             scheduler.enterOrders(now: now, &turns)
         case .givenUp: scheduler.giveUp(id, in: turns.state.ledger)
         case .refused, .unhandled: break
         case .unreadable(let error):
-            let text = "the answer is not a message of this program: \(error)"
+            // A job that streams has not ended.
+            if meter == nil, let holder = scheduler.dispatcher.assignment(of: id) { scheduler.cancel(holder) }
+            let what = meter == nil ? "a streamed message is not one" : "the answer is not a message"
+            let text = "\(what) of this program: \(error)"
             try scheduler.attemptFailed(id, .unhandled, text, lease: lease, isPermanent: true, now: now, &turns, &out)
         }
     }
@@ -396,18 +403,7 @@ struct Workers {
         let origin = Origin.effect(id, lease: lease, index: index)
         let input = EngineInput.message(
             EngineMessage(bytes: message[...], origin: origin, role: .streamed, checkpoint: checkpoint, root: effect.root))
-        let before = turns.head
-        switch try turns.take(.answer(id), input, origin, root: effect.root, now: now, &out) {
-        case .applied:
-            applied += turns.head - before
-            scheduler.enterOrders(now: now, &turns)
-        case .givenUp: scheduler.giveUp(id, in: turns.state.ledger)
-        case .refused, .unhandled: break
-        case .unreadable(let error):
-            if let holder = scheduler.dispatcher.assignment(of: id) { scheduler.cancel(holder) }
-            let text = "a streamed message is not one of this program: \(error)"
-            try scheduler.attemptFailed(id, .unhandled, text, lease: lease, isPermanent: true, now: now, &turns, &out)
-        }
+        try apply(input, origin, of: row, root: effect.root, answering: nil, now: now, &scheduler, &turns, &out)
     }
 
     /// At the end of the items of a round: the last frame may have been taken whole.
