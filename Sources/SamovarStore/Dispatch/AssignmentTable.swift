@@ -10,7 +10,7 @@ struct AssignmentTable {
         /// Whose row it is; nil while it is nobody's.
         fileprivate(set) var effect: EffectID?
         /// When the effect came to wait, or was handed out.
-        fileprivate(set) var since: Timestamp
+        fileprivate(set) var since = Timestamp(microseconds: 0)
         /// The worker that has it, and all that follows; nil while it waits.
         fileprivate(set) var workerState: Dispatcher.WorkerState?
         fileprivate(set) var lease = Lease(start: 0, counter: 0)
@@ -29,11 +29,6 @@ struct AssignmentTable {
         /// The rows that the same worker was given before and after this one. After a row that is nobody's stands the next of these.
         fileprivate var before: Int?
         fileprivate var after: Int?
-
-        fileprivate init(_ effect: EffectID, since: Timestamp) {
-            self.effect = effect
-            self.since = since
-        }
 
         /// From now on it is the row of an effect that waits.
         fileprivate mutating func wait(_ effect: EffectID, since: Timestamp) {
@@ -97,12 +92,8 @@ struct AssignmentTable {
     mutating func insert(_ effect: EffectID, since: Timestamp) -> Int? {
         let number = free ?? rows.count
         guard numbers.insert(number, for: effect) else { return nil }
-        if number < rows.count {
-            free = rows[number].after
-            rows[number].wait(effect, since: since)
-        } else {
-            rows.append(Row(effect, since: since))
-        }
+        if number == rows.count { rows.append(Row()) } else { free = rows[number].after }
+        rows[number].wait(effect, since: since)
         return number
     }
 
