@@ -32,8 +32,7 @@ extension Dispatcher {
     /// Whether a worker has an effect under another lease than this one.
     @inline(__always)
     func isHeld(_ id: EffectID, underOtherThan lease: Lease) -> Bool {
-        guard let number = places.number(of: id), !places[number].isWaiting else { return false }
-        return places[number].lease != lease
+        if case .another = holder(of: id, beside: lease) { true } else { false }
     }
 
     /// Whether a worker can take an effect of a queue once what ends has ended. Nobody knows when a suspect does, and sources do not. Nor
