@@ -1,3 +1,4 @@
+import HeapModule
 import MessagePack
 import SamovarCore
 import SamovarWire
@@ -48,37 +49,32 @@ extension Operators {
     func describe(
         _ filter: EffectFilter, _ ledger: EffectLedger, _ dispatcher: Dispatcher, now: Timestamp
     ) -> MessagePackValue {
-        let open = oldest(ledger.open.values.lazy.filter { filter.takes($0, now: now) }, filter.limit, \.id)
-        let dead = oldest(ledger.dead.values.lazy.filter { filter.takes($0.effect, now: now) }, filter.limit, \.effect.id)
+        let (open, openCount) = oldest(ledger.open.values, filter, now: now)
+        let (dead, deadCount) = oldest(ledger.dead.values.lazy.map(\.effect), filter, now: now)
         return [
-            "openCount": .number(open.count), "deadCount": .number(dead.count),
-            "open": .array(shown(open.entries, \.payload).map { describe(open: $0, ledger, dispatcher, now: now) }),
-            "dead": .array(shown(dead.entries, \.effect.payload).map(describe(dead:))),
+            "openCount": .number(openCount), "deadCount": .number(deadCount),
+            "open": .array(
+                shown(open.compactMap { ledger.open[$0] }, \.size).map { describe(open: $0, ledger, dispatcher, now: now) }),
+            "dead": .array(shown(dead.compactMap { ledger.dead[$0] }, \.effect.size).map(describe(dead:))),
         ]
     }
 
-    /// So many with the smallest identities, in their order, and how many there are. To sort them all would hold the store up where a
+    /// Of those that the filter takes, the oldest in their order, and how many there are. To sort them all would hold the store up where a
     /// million are open.
-    private func oldest<Entry>(
-        _ entries: some Sequence<Entry>, _ limit: Int, _ id: (Entry) -> EffectID
-    ) -> (entries: [Entry], count: Int) {
-        var kept: [Entry] = []
+    private func oldest(
+        _ effects: some Sequence<OpenEffect>, _ filter: EffectFilter, now: Timestamp
+    ) -> (oldest: [EffectID], count: Int) {
+        var oldest = Heap<EffectID>()
         var count = 0
-        var newest: EffectID?
-        func cut() {
-            kept.sort { id($0) < id($1) }
-            kept.removeLast(max(0, kept.count - limit))
-        }
-        for entry in entries {
+        for effect in effects where filter.takes(effect, now: now) {
             count += 1
-            if let newest, id(entry) > newest { continue }
-            kept.append(entry)
-            guard kept.count >= 2 * limit else { continue }
-            cut()
-            newest = kept.last.map(id)
+            if oldest.count < filter.limit {
+                oldest.insert(effect.id)
+            } else if let newest = oldest.max, effect.id < newest {
+                oldest.replaceMax(with: effect.id)
+            }
         }
-        cut()
-        return (kept, count)
+        return (oldest.unordered.sorted(), count)
     }
 
     func describe(open effect: OpenEffect, _ ledger: EffectLedger, _ dispatcher: Dispatcher, now: Timestamp) -> MessagePackValue {
@@ -113,10 +109,10 @@ extension Operators {
         return isLater ? "time" : "worker"
     }
 
-    private func shown<Entry>(_ entries: [Entry], _ payload: (Entry) -> [UInt8]) -> ArraySlice<Entry> {
+    private func shown<Entry>(_ entries: [Entry], _ size: (Entry) -> Int) -> ArraySlice<Entry> {
         var room = settings.adminReplyBytes
         return entries.prefix {
-            room -= payload($0).count
+            room -= size($0)
             return room >= 0
         }
     }
