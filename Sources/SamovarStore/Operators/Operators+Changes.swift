@@ -89,26 +89,22 @@ extension Operators {
     }
 
     private func requeue(_ ids: [EffectID], _ state: StoreState) throws(AdminRefusal) -> [Change] {
-        var changes: [Change] = []
-        for id in ids {
+        try ids.map { id throws(AdminRefusal) in
             guard let dead = state.ledger.dead[id] else { throw AdminRefusal(text: "effect \(id) is not dead") }
             if state.isAbandoned(dead.effect) {
                 throw AdminRefusal(text: "effect \(id) is of a source that the program does not want any more: drop it")
             }
-            changes.append(Change(record: .requeued(id), notice: .requeued(id, payload: dead.effect.payload)))
+            return Change(record: .requeued(id), notice: .requeued(id, payload: dead.effect.payload))
         }
-        return changes
     }
 
     private func drop(_ ids: [EffectID], _ ledger: EffectLedger) throws(AdminRefusal) -> [Change] {
-        var changes: [Change] = []
-        for id in ids {
+        try ids.map { id throws(AdminRefusal) in
             guard let effect = ledger.dead[id]?.effect ?? ledger.open[id] else {
                 throw AdminRefusal(text: "effect \(id) is neither open nor dead")
             }
-            changes.append(Change(record: .dropped(id), notice: .dropped(id, payload: effect.payload)))
+            return Change(record: .dropped(id), notice: .dropped(id, payload: effect.payload))
         }
-        return changes
     }
 
     private func control(_ request: AdminRequest, _ ledger: EffectLedger) throws(AdminRefusal) -> [Change] {
