@@ -62,13 +62,6 @@ final class ClientSession {
     }
 
     func takeInput() -> Submission? { fields.value.inbox.popFirst() }
-
-    /// What its client has to be told, if it is there.
-    func takeOutcomes() -> (outcomes: [Outcome], route: Route)? {
-        guard let route = self.route, !self.outcomes.isEmpty else { return nil }
-        defer { self.outcomes = [] }
-        return (self.outcomes, route)
-    }
 }
 
 /// Clients: who has a session, whose inputs wait, and who is told of outcomes at the end of a round.
@@ -363,11 +356,12 @@ struct ClientSessions {
     mutating func sendReceipts(_ table: SessionTable, head: Int, _ out: inout Outlet) {
         for client in answered {
             // It may have gone meanwhile.
-            guard let (outcomes, route) = client.takeOutcomes() else { continue }
+            guard let route = client.route, !client.outcomes.isEmpty else { continue }
             let credit = credit(of: client, table)
-            outcomes.forEachPart { part in
+            client.outcomes.forEachPart { part in
                 out.send(.receipt(part, credit: credit), isProven: client.takesProofs, to: route, floor: .turn(head))
             }
+            client.outcomes = []
         }
         answered.removeAll(keepingCapacity: true)
     }
