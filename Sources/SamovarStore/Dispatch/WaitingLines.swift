@@ -80,9 +80,8 @@ final class WaitingLine {
 /// A worker may name any queue, so lines in which nothing waits and that nobody serves are forgotten. So are those with needs in which nothing
 /// waits, whoever serves them: each effect might need something else.
 struct WaitingLines {
-    /// Those without needs.
-    private var lines: [Queue: WaitingLine] = [:]
-    private var special: [LineName: WaitingLine] = [:]
+    /// By their queue, and by what their workers must be able to do.
+    private var lines: [Queue: [Set<String>: WaitingLine]] = [:]
     /// The newest line that was asked for: the next effect is likely to wait there, too.
     private var last: WaitingLine?
     /// What holds queues back, whether anything waits in them or not.
@@ -90,22 +89,15 @@ struct WaitingLines {
     /// The queue of which a token is kept for a suspect.
     private var keeping: Queue?
 
-    /// Lines that are remembered.
-    var count: Int { lines.count + special.count }
-    /// What stands in them, stale or not.
-    var entries: Int { all.reduce(0) { $0 + $1.count } }
-    var all: [WaitingLine] { special.isEmpty ? Array(lines.values) : Array(lines.values) + special.values }
+    var all: [WaitingLine] { lines.values.flatMap(\.values) }
 
     /// Lets an effect wait in its line; returns the line if it is new and workers may serve it that do not have it.
     mutating func append(_ entry: PriorityQueue.Entry, _ options: RunOptions) -> WaitingLine? {
         var new: WaitingLine?
         if last?.queue != options.queue || last?.needs != options.needs {
-            let name = LineName(queue: options.queue, needs: options.needs)
-            if !name.needs.isEmpty, special[name] == nil {
-                new = WaitingLine(name, governor(of: name.queue))
-                special[name] = new
-            }
-            last = name.needs.isEmpty ? line(of: name.queue) : special[name]
+            let isNew = !options.needs.isEmpty && lines[options.queue]?[options.needs] == nil
+            last = line(LineName(queue: options.queue, needs: options.needs))
+            if isNew { new = last }
         }
         last?.append(entry, of: options.id, priority: options.priority)
         return new
@@ -113,13 +105,14 @@ struct WaitingLines {
 
     /// The same for an effect without options.
     mutating func append(usual entry: PriorityQueue.Entry) {
-        if last?.isDefault != true { last = line(of: .default) }
+        if last?.isDefault != true { last = line(LineName(queue: .default)) }
         last?.append(entry, of: nil, priority: 0)
     }
 
-    private mutating func line(of queue: Queue) -> WaitingLine {
-        let line = lines[queue] ?? WaitingLine(LineName(queue: queue), governor(of: queue))
-        lines[queue] = line
+    private mutating func line(_ name: LineName) -> WaitingLine {
+        if let line = lines[name.queue]?[name.needs] { return line }
+        let line = WaitingLine(name, governor(of: name.queue))
+        lines[name.queue, default: [:]][name.needs] = line
         return line
     }
 
@@ -129,11 +122,9 @@ struct WaitingLines {
     ) -> [WaitingLine] {
         var served: [WaitingLine] = []
         for queue in queues {
-            if !capabilities.isEmpty {
-                let special = special.values.filter { $0.queue == queue && $0.needs.isSubset(of: capabilities) }
-                served += special.sorted { $0.name < $1.name }
-            }
-            served.append(line(of: queue))
+            _ = line(LineName(queue: queue))
+            let able = lines[queue, default: [:]].values.filter { $0.needs.isSubset(of: capabilities) }
+            served += able.sorted { $0.name < $1.name }
         }
         for line in served { line.servers += 1 }
         for line in former { line.servers -= 1 }
@@ -157,7 +148,8 @@ struct WaitingLines {
     }
 
     private mutating func forget(_ line: WaitingLine) {
-        if line.needs.isEmpty { lines[line.queue] = nil } else { special[line.name] = nil }
+        lines[line.queue]?[line.needs] = nil
+        if lines[line.queue]?.isEmpty == true { lines[line.queue] = nil }
         if last === line { last = nil }
     }
 
@@ -184,7 +176,7 @@ struct WaitingLines {
     ) {
         let former = governors[queue]?.shares
         govern(queue) { $0.rule(rules, isNew: isNew, now: now) }
-        if rules.shares != former { for line in all where line.queue == queue { line.rebuild(age) } }
+        if rules.shares != former { for line in lines[queue, default: [:]].values { line.rebuild(age) } }
         // Of those that are not needed any more, former rates may be left, until their buckets are full.
         governors = governors.filter { !$0.value.isOver(at: now) }
     }
@@ -201,7 +193,6 @@ struct WaitingLines {
         governors[queue] = governor
         body(governor)
         let needed = self.governor(of: queue)
-        lines[queue]?.governor = needed
-        for line in special.values where line.queue == queue { line.governor = needed }
+        for line in lines[queue, default: [:]].values { line.governor = needed }
     }
 }

@@ -89,3 +89,8 @@ struct DispatchHall {
         return counts
     }
 }
+
+extension WaitingLines {
+    /// What stands in them, stale or not.
+    var entries: Int { all.reduce(0) { $0 + $1.count } }
+}

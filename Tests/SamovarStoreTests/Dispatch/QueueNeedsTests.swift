@@ -70,21 +70,21 @@ import Testing
     @Test func `A line with needs goes when nothing waits in it, and comes again`() {
         var hall = DispatchHall()
         hall.join(1, slots: 9, can: ["gpu"])
-        let lines = hall.dispatcher.lines.count
+        let lines = hall.dispatcher.lines.all.count
         for round in 1...3 {
             let job = hall.order(needs(["gpu"]))
             for number in 0..<5 { hall.end(hall.order(needs(["gpu", "\(number)"]))) }
-            #expect(hall.dispatcher.lines.count == lines + 6)
+            #expect(hall.dispatcher.lines.all.count == lines + 6)
             hall.dispatcher.forgetClosed(exceptOf: hall.ledger)
-            #expect(hall.dispatcher.lines.count == lines + 1, "round \(round)")
+            #expect(hall.dispatcher.lines.all.count == lines + 1, "round \(round)")
             #expect(hall.assign() == 1 && hall.isRunning(job))
             hall.end(job)
             hall.dispatcher.forgetClosed(exceptOf: hall.ledger)
-            #expect(hall.dispatcher.lines.count == lines && hall.dispatcher.workers[workerID(1)]?.lines.count == 1)
+            #expect(hall.dispatcher.lines.all.count == lines && hall.dispatcher.workers[workerID(1)]?.lines.count == 1)
         }
         hall.order(needs(["gpu"]))
         hall.leave(1)
-        #expect(hall.assign() == 0 && hall.dispatcher.lines.count == lines)
+        #expect(hall.assign() == 0 && hall.dispatcher.lines.all.count == lines)
     }
 
     @Test func `Pauses and rules of a queue are those of all its lines, of new ones too`() {

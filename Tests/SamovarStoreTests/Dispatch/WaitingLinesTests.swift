@@ -22,9 +22,9 @@ import Testing
         lines.append(usual: entry(3))
         _ = lines.append(entry(4), RunOptions(queue: "mail", priority: 1))
         _ = lines.append(entry(5), RunOptions(queue: .default, priority: 0))
-        #expect(lines.count == 2 && lines.entries == 5)
+        #expect(lines.all.count == 2 && lines.entries == 5)
         let served = lines.serve([.default, "mail"], insteadOf: [])
-        #expect(served.map(\.queue) == [.default, "mail"] && lines.count == 2)
+        #expect(served.map(\.queue) == [.default, "mail"] && lines.all.count == 2)
         #expect(effects(in: served[0]) == [1, 3, 5] && effects(in: served[1]) == [4, 2])
     }
 
@@ -43,16 +43,16 @@ import Testing
         var lines = WaitingLines()
         let former = lines.serve(["mail"], insteadOf: [])
         let served = lines.serve(["mail"], insteadOf: former)
-        #expect(served.first === former.first && served.first?.servers == 1 && lines.count == 1)
+        #expect(served.first === former.first && served.first?.servers == 1 && lines.all.count == 1)
     }
 
     @Test func `What was appended after a line had gone waits in a new one`() {
         var lines = WaitingLines()
         _ = lines.append(entry(1), RunOptions(queue: "mail", priority: 0))
         _ = lines.forgetStale { _ in false }
-        #expect(lines.count == 0)
+        #expect(lines.all.count == 0)
         _ = lines.append(entry(2), RunOptions(queue: "mail", priority: 0))
-        #expect(lines.count == 1 && effects(in: lines.serve(["mail"], insteadOf: []).first) == [2])
+        #expect(lines.all.count == 1 && effects(in: lines.serve(["mail"], insteadOf: []).first) == [2])
     }
 
     @Test func `Stale entries go, whether anybody serves their line or not, and a line that still has some that wait stays`() {
@@ -74,7 +74,7 @@ import Testing
             _ = lines.append(entry(number + 1), RunOptions(queue: "mail", needs: [need]))
         }
         let served = lines.serve(["mail"], can: ["gpu"], insteadOf: [])
-        #expect(served.map(\.needs) == [["gpu"], []] && lines.count == 3)
+        #expect(served.map(\.needs) == [["gpu"], []] && lines.all.count == 3)
         let gone = lines.forgetStale { _ in false }
         #expect(gone.map(\.needs) == [["gpu"]], "nobody has the one with a tape")
         #expect(lines.all.map(\.needs) == [[]])

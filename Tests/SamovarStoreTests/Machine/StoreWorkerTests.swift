@@ -350,36 +350,36 @@ import Testing
 
     @Test func `A worker that names other queues each time leaves none of them behind`() throws {
         let rig = try Self.rig()
-        let before = rig.machine.scheduler.dispatcher.lines.count
+        let before = rig.machine.scheduler.dispatcher.lines.all.count
         for round in 0..<20 { rig.connectWorker(2, queues: [Queue("queue \(round)")], epoch: round + 1) }
-        #expect(rig.machine.scheduler.dispatcher.lines.count == before + 1)
+        #expect(rig.machine.scheduler.dispatcher.lines.all.count == before + 1)
         rig.order(job("a"))
         #expect(rig.takeTasks(worker(1)).count == 1, "a queue that somebody serves is still served")
     }
 
     @Test func `A worker that leaves takes its queues with it, and one in which something waits goes later`() throws {
         let rig = try Self.rig()
-        let before = rig.machine.scheduler.dispatcher.lines.count
+        let before = rig.machine.scheduler.dispatcher.lines.all.count
         for isGoodbye in [true, false] {
             rig.connectWorker(2, queues: ["a", "b"], credit: 0)
-            #expect(rig.machine.scheduler.dispatcher.lines.count == before + 2)
+            #expect(rig.machine.scheduler.dispatcher.lines.all.count == before + 2)
             if isGoodbye {
                 rig.exchange(.goodbye, from: worker(2))
             } else {
                 rig.machine.workerDied(workerID(2), "killed by signal 9", now: rig.now)
             }
-            #expect(rig.machine.scheduler.dispatcher.lines.count == before)
+            #expect(rig.machine.scheduler.dispatcher.lines.all.count == before)
         }
         rig.connectWorker(2, queues: ["a", "b"], credit: 0)
         rig.order(job("in a", queue: "a"))
         rig.exchange(.goodbye, from: worker(2))
-        #expect(rig.machine.scheduler.dispatcher.lines.count == before + 1)
+        #expect(rig.machine.scheduler.dispatcher.lines.all.count == before + 1)
         let task = try #require(rig.connectWorker(2, queues: ["a"]).tasks.first)
         rig.exchange(.goodbye, from: worker(2))
-        #expect(rig.machine.scheduler.dispatcher.lines.count == before + 1)
+        #expect(rig.machine.scheduler.dispatcher.lines.all.count == before + 1)
         #expect(rig.ask("drop", effect: "\(task.effect)")?.refusal == nil)
         rig.tick(.seconds(1))
-        #expect(rig.machine.scheduler.dispatcher.lines.count == before)
+        #expect(rig.machine.scheduler.dispatcher.lines.all.count == before)
     }
 
     @Test func `A forged token is dropped and counted`() throws {
