@@ -33,7 +33,8 @@ struct RecentPast {
     /// A span has at least so much, once there is so much.
     private static let window = Duration.seconds(10)
 
-    private var samples: Deque<Sample> = []
+    /// Four at most.
+    private(set) var samples: Deque<Sample> = []
 
     /// Whether a tick shall take a sample.
     func isDue(now: Timestamp) -> Bool { samples.last.map { now - $0.time >= Self.interval } ?? true }
@@ -42,9 +43,6 @@ struct RecentPast {
         samples.append(sample)
         while samples.count > 1, sample.time - samples[1].time >= Self.window { samples.removeFirst() }
     }
-
-    /// How many samples there are: four at most.
-    var kept: Int { samples.count }
 
     /// From the oldest sample to this one: 10 to 15 seconds, or since the start; nil before the first tick.
     func span(to sample: Sample) -> Span? { samples.first.map { Span(from: $0, to: sample) } }

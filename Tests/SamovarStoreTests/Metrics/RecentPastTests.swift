@@ -25,7 +25,7 @@ import Testing
             #expect(second < 10 ? span.seconds == Double(second) : (10..<15).contains(span.seconds))
             #expect(span.perSecond(\.turns) == (second == 0 ? 0 : 7))
         }
-        #expect(past.kept <= 4)
+        #expect(past.samples.count <= 4)
     }
 
     @Test(arguments: [1, 2, UInt64.random(in: .min ... .max)])
