@@ -208,23 +208,20 @@ struct Dispatcher {
 
     /// Takes a worker's word that it holds a job; false if another worker holds a newer lease.
     mutating func adopt(_ effect: OpenEffect, lease: Lease, token: UInt64, worker: WorkerID, now: Timestamp) -> Bool {
-        let held = assignment(of: effect.id)
-        if let held, held.lease > lease { return false }
+        if let held = assignment(of: effect.id), held.lease > lease { return false }
         guard let workerState = workers[worker] else { return false }
-        let isSame = held?.lease == lease
-        let former = isSame ? places.number(of: effect.id).map { (since: places[$0].since, attempt: places[$0].attempt) } : nil
+        let former = places.number(of: effect.id, under: lease).map { places[$0] }
         let since = former?.since ?? now
-        let isAnswered = isSame && isAnswered(effect.id)
-        forget(effect.id, as: isSame ? nil : .cancelled)
+        forget(effect.id, as: former == nil ? .cancelled : nil)
         guard let place = places.insert(effect.id, since: since) else { return false }
         let meter = meters.number(of: effect.queue)
         let attempt = former?.attempt ?? record(effect, to: workerState, isClaimed: true, now: now)
         places.give(effect, at: place, to: workerState, lease: lease, token: token, meter: meter, attempt: attempt, since: since)
-        if isAnswered { places.answered(at: place) }
+        if former?.isAnswered == true { places.answered(at: place) }
         workerState.take(of: effect.queue)
         isolate(workerState, ifSuspect: effect)
         // Of an earlier start: when it was handed out is not known any more, so its time begins now.
-        if !isSame, let timeout = effect.timeout {
+        if former == nil, let timeout = effect.timeout {
             timeouts.begin(effect.id, under: lease, until: now + timeout + grace, places)
         }
         return true
