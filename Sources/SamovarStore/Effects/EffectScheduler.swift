@@ -360,10 +360,8 @@ struct EffectScheduler {
 
     /// When something will have taken too long; it may be over by then.
     var nextOverdue: Timestamp? {
-        switch (dispatcher.nextExpiry, deadlines.nextTime) {
-        case (let expiry?, let deadline?): min(expiry, deadline)
-        case (let expiry, let deadline): expiry ?? deadline
-        }
+        guard let expiry = dispatcher.nextExpiry else { return deadlines.nextTime }
+        return min(expiry, deadlines.nextTime ?? expiry)
     }
 
     mutating func findOverdue(now: Timestamp) {
