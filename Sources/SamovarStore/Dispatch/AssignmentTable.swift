@@ -80,6 +80,8 @@ struct AssignmentTable {
 
     /// Effects that wait or that a worker has.
     var count: Int { numbers.count }
+    /// Those of them that wait.
+    private(set) var waiting = 0
 
     /// The number of an effect's row; nil if it is nowhere.
     func number(of effect: EffectID) -> Int? { numbers[effect] }
@@ -92,6 +94,7 @@ struct AssignmentTable {
     mutating func insert(_ effect: EffectID, since: Timestamp) -> Int? {
         let number = free ?? rows.count
         guard numbers.insert(number, for: effect) else { return nil }
+        waiting += 1
         if number == rows.count { rows.append(Row()) } else { free = rows[number].after }
         rows[number].wait(effect, since: since)
         return number
@@ -103,6 +106,7 @@ struct AssignmentTable {
         attempt: Int, floor: Int = 0, since: Timestamp
     ) {
         let before = workerState.newest
+        waiting -= 1
         if effect.id.isOfSource { workerState.sources += 1 }
         rows[number].give(
             effect.isUsual ? nil : effect.options, to: workerState, lease: lease, token: token, meter: meter,
@@ -144,6 +148,8 @@ struct AssignmentTable {
         if let workerState {
             if let before { rows[before].after = after }
             if let after { rows[after].before = before } else { workerState.newest = before }
+        } else {
+            waiting -= 1
         }
         return Former(workerState: workerState, lease: lease, since: since, meter: meter, attempt: attempt)
     }

@@ -11,7 +11,6 @@ struct Dispatcher {
     private(set) var workers: [WorkerID: WorkerState] = [:]
     /// Authoritative: an entry of a queue or of the suspects that does not wait here is stale.
     private(set) var places = AssignmentTable()
-    private var waitingCount = 0
     private(set) var lines = WaitingLines()
     private(set) var suspects: Deque<EffectID> = []
     /// The worker that gets nothing new until it is empty, so that a suspect gets its chance.
@@ -81,7 +80,6 @@ struct Dispatcher {
             return
         }
         guard let number = places.insert(effect.id, since: now) else { return }
-        waitingCount += 1
         if isSuspect(effect) {
             suspects.append(effect.id)
         } else {
@@ -93,7 +91,6 @@ struct Dispatcher {
     /// Lets an effect wait for its turn that was ordered now without options, while newcomers are trusted.
     mutating func enqueue(usual id: EffectID, now: Timestamp) {
         guard let number = places.insert(id, since: now) else { return }
-        waitingCount += 1
         lines.append(usual: PriorityQueue.Entry(effect: id, place: number))
     }
 
@@ -118,11 +115,7 @@ struct Dispatcher {
     /// - Parameter outcome: of any other attempt; nil if it goes on.
     @discardableResult
     mutating func forget(_ id: EffectID, unlessBy lease: Lease? = nil, as outcome: AttemptOutcome? = .cancelled) -> Assignment? {
-        guard let former = places.remove(id) else { return nil }
-        guard let workerState = former.workerState else {
-            waitingCount -= 1
-            return nil
-        }
+        guard let former = places.remove(id), let workerState = former.workerState else { return nil }
         if !told.isEmpty { told[id] = nil }
         if former.lease == lease {
             ended(former, .answered)
@@ -136,7 +129,7 @@ struct Dispatcher {
     var placed: Int { places.count }
 
     /// Jobs that workers have.
-    var running: Int { places.count - waitingCount }
+    var running: Int { places.count - places.waiting }
 
     /// Takes an effect back from its worker, or out of its line. It stays open. Returns who held it.
     @discardableResult
@@ -257,7 +250,7 @@ struct Dispatcher {
         if let credit { workerState.credit = max(workerState.credit, credit) }
     }
 
-    var hasWaiting: Bool { waitingCount > 0 }
+    var hasWaiting: Bool { places.waiting > 0 }
 
     mutating func setLeaving(_ id: WorkerID) { workers[id]?.isLeaving = true }
 
@@ -422,7 +415,6 @@ struct Dispatcher {
     ) {
         leases += 1
         let lease = Lease(start: start, counter: leases)
-        waitingCount -= 1
         let token = proof.token(of: effect.id, under: lease)
         meters.handedOut(meter, since: places[place].since)
         let attempt = record(effect, to: worker, now: meters.now)
