@@ -203,11 +203,7 @@ struct EffectLedger: Equatable, Sendable {
     ///   worker died or fell silent, for then it may still come back and answer.
     mutating func bury(_ id: EffectID, _ failure: Failure, lease: Lease? = nil) {
         guard var effect = take(id) else { return }
-        if let lease {
-            var history = effect.history
-            history.failed = max(lease, history.failed ?? lease)
-            effect.history = history
-        }
+        if let lease { effect.history.failed = max(lease, effect.failed ?? lease) }
         dead[id] = Dead(effect: effect, failure: failure)
         deadByRoot[effect.root, default: []].insert(id)
         guard let label = effect.label else { return }
