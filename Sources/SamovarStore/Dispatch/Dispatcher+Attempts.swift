@@ -24,9 +24,9 @@ extension Dispatcher {
 
     /// Notes what a job tells of itself, if this worker runs it.
     mutating func note(_ report: ProgressReport, of worker: WorkerID) {
-        guard let number = places.number(of: report.effect), let job = places[number].assignment, job.workerState.id == worker,
-            job.lease == report.lease
-        else { return }
+        guard let number = places.number(of: report.effect, under: report.lease), places[number].workerState?.id == worker else {
+            return
+        }
         told[report.effect] = report.progress
         recorder.heard(places[number].attempt, now: meters.now)
     }

@@ -10,8 +10,7 @@ struct Timeouts {
 
         /// What was answered is in time, however long the answer waits for its turn.
         func isRunning(_ places: AssignmentTable) -> Bool {
-            guard let number = places.number(of: effect) else { return false }
-            return places[number].lease == lease && !places[number].isWaiting && !places[number].isAnswered
+            places.number(of: effect, under: lease).map { !places[$0].isAnswered } ?? false
         }
 
         static func < (a: Attempt, b: Attempt) -> Bool { a.lease < b.lease }

@@ -13,7 +13,7 @@ extension EffectScheduler {
 
     /// Offers an effect whose answer changed nothing: its worker may have left with that, and then the effect is nowhere.
     mutating func offerIfNowhere(_ effect: EffectID, in ledger: EffectLedger, now: Timestamp) {
-        if dispatcher.assignment(of: effect) == nil, dispatcher.waits(effect) == nil { offer(effect, in: ledger, now: now) }
+        if dispatcher.places.number(of: effect) == nil { offer(effect, in: ledger, now: now) }
     }
 
     /// The same for those that a worker has not seen, and will not.
