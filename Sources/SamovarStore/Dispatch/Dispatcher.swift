@@ -403,9 +403,8 @@ struct Dispatcher {
             next = ledger.open[entry.effect]
             return next.map { !isSuspect($0) } ?? false
         }
-        guard line.first(where: isWaiting) != nil, isReady(governor, now: now), let entry = line.popFirst(where: isWaiting) else {
-            return nil
-        }
+        guard let entry = line.first(where: isWaiting), isReady(governor, now: now) else { return nil }
+        line.removeFirst()
         return next.map { ($0, entry.place) }
     }
 

@@ -22,20 +22,17 @@ struct FairQueue {
         levels[place].labels.append(entry, of: label, weight: shares.weight(of: label))
     }
 
-    /// Takes the next entry of which this holds; those before it are stale and go.
-    mutating func popFirst(where isWaiting: (PriorityQueue.Entry) -> Bool) -> PriorityQueue.Entry? {
-        for place in levels.indices {
-            if let entry = levels[place].labels.popFirst(where: isWaiting) { return entry }
-        }
-        return nil
-    }
-
-    /// The same, and leaves it there.
+    /// The next entry of which this holds; those before it are stale and go.
     mutating func first(where isWaiting: (PriorityQueue.Entry) -> Bool) -> PriorityQueue.Entry? {
         for place in levels.indices {
             if let entry = levels[place].labels.first(where: isWaiting) { return entry }
         }
         return nil
+    }
+
+    /// Takes out the entry that `first` has found.
+    mutating func removeFirst() {
+        if let place = levels.firstIndex(where: { $0.labels.count > 0 }) { _ = levels[place].labels.popFirst() }
     }
 
     /// All entries with their priorities, label by label.
@@ -142,9 +139,9 @@ struct FairLevel {
         return nil
     }
 
-    mutating func popFirst(where isWaiting: (PriorityQueue.Entry) -> Bool) -> PriorityQueue.Entry? {
-        guard let entry = first(where: isWaiting), let member = waiting.popMin()?.member else { return nil }
-        member.entries.removeFirst()
+    /// Takes the next entry, stale or not.
+    mutating func popFirst() -> PriorityQueue.Entry? {
+        guard let member = waiting.popMin()?.member, let entry = member.entries.popFirst() else { return nil }
         count -= 1
         // Those that came and went have left a little less than their share; or the others would be behind who comes next, more and more.
         virtualTime = max(virtualTime, member.pass) + 1 / Double(weight)

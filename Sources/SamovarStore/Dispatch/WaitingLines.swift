@@ -49,9 +49,9 @@ final class WaitingLine {
         order.value.fair?.first(where: isWaiting) ?? effects.value.first(where: isWaiting)
     }
 
-    func popFirst(where isWaiting: (PriorityQueue.Entry) -> Bool) -> PriorityQueue.Entry? {
-        if order.value.fair != nil { return order.value.fair?.popFirst(where: isWaiting) }
-        return effects.value.first(where: isWaiting).flatMap { _ in effects.value.popFirst() }
+    /// Takes out the entry that `first` has found.
+    func removeFirst() {
+        if order.value.fair == nil { _ = effects.value.popFirst() } else { order.value.fair?.removeFirst() }
     }
 
     func forgetStale(_ isWaiting: (PriorityQueue.Entry) -> Bool) {

@@ -17,7 +17,7 @@ import Testing
         #expect(level.count == 0 && level.labels == 0)
         for turn in [2_001, 2_002] { level.append(entry(turn), of: "a", weight: 1) }
         level.append(entry(2_003), of: "b", weight: 1)
-        #expect((0..<3).compactMap { _ in level.popFirst { _ in true }?.effect.turn } == [2_001, 2_003, 2_002])
+        #expect((0..<3).compactMap { _ in level.popFirst()?.effect.turn } == [2_001, 2_003, 2_002])
         #expect(level.count == 0)
     }
 

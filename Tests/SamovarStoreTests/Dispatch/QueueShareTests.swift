@@ -193,17 +193,17 @@ import Testing
         var most = 0
         for turn in 5_001...20_000 {
             level.append(entry(turn), of: Label("\(turn)"), weight: 1 + turn % 1_000)
-            _ = level.popFirst { _ in true }
-            if turn > 10_000 { _ = level.popFirst { _ in true } }
+            _ = level.popFirst()
+            if turn > 10_000 { _ = level.popFirst() }
             most = max(most, level.labels - 2 * level.count)
         }
         #expect(most <= FairLevel.idleLimit)
-        while level.popFirst(where: { _ in true }) != nil {}
+        while level.popFirst() != nil {}
         #expect(level.labels <= FairLevel.idleLimit && level.count == 0)
         for turn in 1...5_000 { level.append(entry(turn), of: Label("\(turn % 7)"), weight: 1) }
         level.forgetStale { $0.place > 4_990 }
         #expect(level.count == 10 && level.first { _ in true }?.place ?? 0 > 4_990)
         level.forgetStale { _ in false }
-        #expect(level.popFirst { _ in false } == nil && level.count == 0)
+        #expect(level.first { _ in false } == nil && level.count == 0)
     }
 }
