@@ -46,14 +46,6 @@ final class ClientSession {
         @inline(__always) _modify { yield &fields.value[keyPath: field] }
     }
 
-    /// The number up to which its client may send: a window beyond what it has confirmed.
-    ///
-    /// - Parameter last: of its inputs, the newest that has an outcome.
-    func credit(last: Int, window: Int) -> Int {
-        // Before the first confirmation after a restart, the client's own numbers tell how far it was.
-        max(self.confirmed, last - window) + window
-    }
-
     /// Its client keeps the outcomes up to this number; false if it said so before.
     func confirm(_ sequence: Int) -> Bool {
         guard sequence > self.confirmed else { return false }
@@ -333,8 +325,10 @@ struct ClientSessions {
         turns.confirm(confirmed, in: session)
     }
 
-    private func credit(of client: ClientSession, _ table: SessionTable) -> Int {
-        client.credit(last: table.last(of: client.id), window: settings.window)
+    /// The number up to which a client may send: a window beyond what it has confirmed.
+    func credit(of client: ClientSession, _ table: SessionTable) -> Int {
+        // Before the first confirmation after a restart, the client's own numbers tell how far it was.
+        max(client.confirmed, table.last(of: client.id) - settings.window) + settings.window
     }
 
     mutating func enqueue(_ submission: Submission, of session: ClientSession) {
