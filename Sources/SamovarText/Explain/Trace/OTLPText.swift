@@ -10,19 +10,24 @@ struct OTLPText {
     mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
     mutating func attribute(_ name: String, _ value: String) {
-        raw(#"{"key":""#)
-        raw(name)
-        raw(#"","value":{"stringValue":"#)
+        begin(attribute: name, #"stringValue":"#)
         string(value)
         raw("}}")
     }
 
     mutating func attribute(_ name: String, _ value: Int) {
-        raw(#"{"key":""#)
-        raw(name)
-        raw(#"","value":{"intValue":""#)
+        begin(attribute: name, #"intValue":""#)
         raw("\(value)")
         raw("\"}}")
+    }
+
+    /// Behind another one there is a comma between the two.
+    private mutating func begin(attribute name: String, _ type: String) {
+        if bytes.last != UInt8(ascii: "[") { raw(",") }
+        raw(#"{"key":""#)
+        raw(name)
+        raw(#"","value":{""#)
+        raw(type)
     }
 
     /// Nearly all text is ASCII without controls; any other goes the way of all JSON.

@@ -37,7 +37,6 @@ package struct TraceLines {
         var text = OTLPText()
         text.raw(#"{"resourceSpans":[{"resource":{"attributes":["#)
         text.attribute("service.name", program)
-        text.raw(",")
         text.attribute("service.instance.id", "\(timeline)")
         text.raw(#"]},"scopeSpans":[{"scope":{"name":"samovar"},"spans":["#)
         beginning = String(decoding: text.bytes, as: UTF8.self)
@@ -130,18 +129,10 @@ package struct TraceLines {
         write(isInput ? .server : .inner, span.begin, span.end)
         text.raw(#","attributes":["#)
         text.attribute("samovar.turn", record.turn)
-        text.raw(",")
         text.attribute("samovar.kind", record.kind)
-        text.raw(",")
         text.attribute("samovar.origin", record.originText)
-        if let sender = record.senderText {
-            text.raw(",")
-            text.attribute("samovar.sender", sender)
-        }
-        if let content {
-            text.raw(",")
-            text.attribute("samovar.\(content.root.rawValue)", Self.cut(content.value))
-        }
+        if let sender = record.senderText { text.attribute("samovar.sender", sender) }
+        if let content { text.attribute("samovar.\(content.root.rawValue)", Self.cut(content.value)) }
         text.raw("]")
         if !ordered.isEmpty { write(ordered, at: record.time) }
     }
@@ -152,17 +143,10 @@ package struct TraceLines {
         write(.client, span.begin, span.end)
         text.raw(#","attributes":["#)
         text.attribute("samovar.effect.id", "\(effect.id)")
-        text.raw(",")
         text.attribute("samovar.queue", "\(effect.queue)")
-        if let label = effect.options.id {
-            text.raw(",")
-            text.attribute("samovar.label", "\(label)")
-        }
-        text.raw(",")
+        if let label = effect.options.id { text.attribute("samovar.label", "\(label)") }
         text.attribute("samovar.end", end.rawValue)
-        text.raw(",")
         text.attribute("samovar.attempts", attempts)
-        text.raw(",")
         text.attribute("samovar.effect", Self.cut(value))
         text.raw("]")
     }
@@ -174,13 +158,8 @@ package struct TraceLines {
         write(.inner, attempt.handedOut, attempt.ended ?? max(span.end, attempt.handedOut))
         text.raw(#","attributes":["#)
         text.attribute("samovar.effect.id", "\(attempt.effect)")
-        text.raw(",")
         text.attribute("samovar.attempt", attempt.number)
-        if let worker = attempt.worker {
-            text.raw(",")
-            text.attribute("samovar.worker", worker)
-        }
-        text.raw(",")
+        if let worker = attempt.worker { text.attribute("samovar.worker", worker) }
         text.attribute("samovar.end", attempt.how)
         text.raw("]")
         if let startedBy = attempt.startedBy {
@@ -214,7 +193,6 @@ package struct TraceLines {
             text.raw(Self.nanoseconds(time))
             text.raw(#"","name":"ordered","attributes":["#)
             text.attribute("samovar.effect.id", "\(effect.id)")
-            text.raw(",")
             text.attribute("samovar.queue", "\(effect.queue)")
             text.raw("]}")
         }
