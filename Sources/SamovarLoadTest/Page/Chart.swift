@@ -1,4 +1,5 @@
 import Foundation
+import SamovarText
 
 /// A line chart as SVG. Its colours are those of the page, so it is readable on light and on dark.
 struct Chart {
@@ -118,18 +119,16 @@ struct Chart {
 
 /// Text that means itself in HTML, in an element as in an attribute.
 func escaped(_ text: String) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars {
+    replacingScalars(of: text) { scalar in
         switch scalar {
-        case "&": result += "&amp;"
-        case "<": result += "&lt;"
-        case ">": result += "&gt;"
-        case "\"": result += "&quot;"
-        case "'": result += "&#39;"
+        case "&": "&amp;"
+        case "<": "&lt;"
+        case ">": "&gt;"
+        case "\"": "&quot;"
+        case "'": "&#39;"
         // Controls are not allowed in HTML, but for white space; they would hide what stands there.
-        case "\u{0}"..<"\u{20}" where scalar != "\n" && scalar != "\t", "\u{7F}"..<"\u{A0}": result += "\u{FFFD}"
-        default: result.unicodeScalars.append(scalar)
+        case "\u{0}"..<"\u{20}" where scalar != "\n" && scalar != "\t", "\u{7F}"..<"\u{A0}": "\u{FFFD}"
+        default: nil
         }
     }
-    return result
 }

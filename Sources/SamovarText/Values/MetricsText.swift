@@ -57,15 +57,13 @@ package enum MetricsText {
     }
 
     private static func escaped(_ text: String, quotes: Bool) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
+        replacingScalars(of: text) { scalar in
             switch scalar {
-            case "\\": escaped += "\\\\"
-            case "\n": escaped += "\\n"
-            case "\"" where quotes: escaped += "\\\""
-            default: escaped.unicodeScalars.append(scalar)
+            case "\\": "\\\\"
+            case "\n": "\\n"
+            case "\"" where quotes: "\\\""
+            default: nil
             }
         }
-        return escaped
     }
 }

@@ -6,15 +6,17 @@ import SamovarTerminal
 /// marks that change the direction of writing become `\u{1b}` and the like. All else, also a backslash, stays as it is.
 public func escapeForTerminal(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: \.controlsTerminal) else { return text }
-    var escaped = ""
+    return replacingScalars(of: text) { $0.controlsTerminal ? "\\u{\(String($0.value, radix: 16))}" : nil }
+}
+
+/// A text in which something else stands for some of its scalars; nil keeps one. Not by characters: behind a quote may come an accent, which
+/// makes one character of both.
+package func replacingScalars(of text: String, _ replacement: (Unicode.Scalar) -> String?) -> String {
+    var result = ""
     for scalar in text.unicodeScalars {
-        if scalar.controlsTerminal {
-            escaped += "\\u{\(String(scalar.value, radix: 16))}"
-        } else {
-            escaped.unicodeScalars.append(scalar)
-        }
+        if let new = replacement(scalar) { result += new } else { result.unicodeScalars.append(scalar) }
     }
-    return escaped
+    return result
 }
 
 /// An escaped text of at most `limit` Unicode scalars, the last one being “…” if something was cut.
@@ -31,24 +33,19 @@ package func shortened(_ text: String, to limit: Int) -> String {
 package func shellWord(_ text: String) -> String {
     let isPlain = !text.isEmpty && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0)) }
     guard !isPlain else { return text }
-    var quoted = ""
-    // To a shell a quote is one, whatever accent comes behind it.
-    for scalar in text.unicodeScalars {
-        if scalar == "'" { quoted += #"'\''"# } else { quoted.unicodeScalars.append(scalar) }
-    }
+    let quoted = replacingScalars(of: text) { $0 == "'" ? #"'\''"# : nil }
     return escapeForTerminal("'\(quoted)'")
 }
 
 /// A string literal of Swift, on one line.
 package func swiftLiteral(_ text: String) -> String {
-    var literal = "\""
-    for scalar in text.unicodeScalars {
+    let escaped = replacingScalars(of: text) { scalar in
         switch scalar {
-        case "\"", "\\": literal += "\\\(scalar)"
+        case "\"", "\\": "\\\(scalar)"
         case _ where scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .format:
-            literal += "\\u{\(String(scalar.value, radix: 16))}"
-        default: literal.unicodeScalars.append(scalar)
+            "\\u{\(String(scalar.value, radix: 16))}"
+        default: nil
         }
     }
-    return literal + "\""
+    return "\"\(escaped)\""
 }
