@@ -68,11 +68,7 @@ package struct Bisection: Sendable {
 private struct Trial {
     let goal: Bisection.Goal
     /// Paths of the expression that have led to something.
-    private var known: Set<ValuePath> = []
-
-    init(goal: Bisection.Goal) {
-        self.goal = goal
-    }
+    var known: Set<ValuePath> = []
 
     mutating func isTrue(_ past: any PastReader) throws -> Bool {
         switch goal {
@@ -82,7 +78,7 @@ private struct Trial {
             let view = predicate.usesView ? try past.view() : []
             return try predicate.holds { path in
                 let part = try path.find(in: path.root == .state ? state : view)
-                if part != nil, !known.contains(path) { known.insert(path) }
+                if part != nil { known.insert(path) }
                 return part
             }
         }

@@ -16,12 +16,8 @@ extension Predicate {
 /// By recursive descent, one function for each level of binding.
 private struct PredicateParser {
     var scanner: TextScanner
-    private var depth = 0
-    private var operators = 0
-
-    init(scanner: TextScanner) {
-        self.scanner = scanner
-    }
+    var depth = 0
+    var operators = 0
 
     mutating func document() throws(ExpressionError) -> Predicate.Node {
         let node = try binary(level: 0)
@@ -73,11 +69,7 @@ private struct PredicateParser {
         scanner.skipSpaces()
         return try deeper { (parser) throws(ExpressionError) in
             if parser.scanner.take("-") {
-                let part = try parser.sign()
-                if case .value(let value) = part {
-                    return .value(Predicate.apply(.minus, .int(0), value))
-                }
-                return .negated(part)
+                return .binary(.minus, .value(.int(0)), try parser.sign())
             }
             if parser.scanner.take("(") {
                 let node = try parser.binary(level: 0)

@@ -20,7 +20,6 @@ package struct Predicate: Equatable, Sendable {
         case path(ValuePath)
         case count(ValuePath)
         case not(Node)
-        case negated(Node)
         case binary(Operator, Node, Node)
     }
 
@@ -53,7 +52,7 @@ package struct Predicate: Equatable, Sendable {
         switch node {
         case .value: return
         case .path(let path), .count(let path): paths.insert(path)
-        case .not(let part), .negated(let part): collect(part)
+        case .not(let part): collect(part)
         case .binary(_, let one, let other):
             collect(one)
             collect(other)
@@ -81,7 +80,6 @@ extension Predicate {
         case .path(let path): return try part(path).flatMap { try? MessagePackValue(encoded: $0) } ?? .nil
         case .count(let path): return try part(path).map(count) ?? .nil
         case .not(let part1): return .bool(try evaluate(part1, part) != .bool(true))
-        case .negated(let part1): return calculate(.minus, .int(0), try evaluate(part1, part))
         case .binary(.or, let one, let other):
             if try evaluate(one, part) == .bool(true) { return .bool(true) }
             return .bool(try evaluate(other, part) == .bool(true))
@@ -109,7 +107,7 @@ extension Predicate {
         }
     }
 
-    static func apply(_ sign: Operator, _ one: MessagePackValue, _ other: MessagePackValue) -> MessagePackValue {
+    private static func apply(_ sign: Operator, _ one: MessagePackValue, _ other: MessagePackValue) -> MessagePackValue {
         switch sign {
         case .equal: .bool(isEqual(one, other))
         case .unequal: .bool(!isEqual(one, other))
