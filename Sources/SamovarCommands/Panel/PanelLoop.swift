@@ -17,7 +17,7 @@ struct PanelLoop: ~Copyable {
     let text: @Sendable ([UInt8]) throws -> String
     var machine: PanelMachine
     private var timeline: Timeline?
-    private let started = ContinuousClock.now
+    private let clock = HostClock()
 
     /// - Parameter lacksPast: why nobody can tell what the view was; nil if somebody can.
     init(
@@ -43,14 +43,14 @@ struct PanelLoop: ~Copyable {
     mutating func run() throws {
         var goesOn = perform(machine.redraw()) && hearNews()
         // When a key that was begun has waited long enough for its rest, whatever else wakes the loop until then.
-        var pauseEnd: ContinuousClock.Instant?
+        var pauseEnd: Timestamp?
         while goesOn {
             var waits = [
                 pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: signals.readEnd, events: Int16(POLLIN), revents: 0),
             ]
-            poll(&waits, 2, pauseEnd.map(Self.milliseconds(until:)) ?? -1)
-            if let end = pauseEnd, waits[0].revents == 0, ContinuousClock.now >= end {
+            poll(&waits, 2, clock.milliseconds(until: pauseEnd).map { Int32($0) } ?? -1)
+            if let end = pauseEnd, waits[0].revents == 0, now >= end {
                 goesOn = perform(machine.paused(now: now))
                 pauseEnd = nil
             }
@@ -58,17 +58,12 @@ struct PanelLoop: ~Copyable {
             if goesOn, waits[0].revents != 0 {
                 guard let bytes = terminal.read() else { return }
                 goesOn = perform(machine.typed(bytes, now: now))
-                pauseEnd = machine.awaitsPause ? ContinuousClock.now + Self.escapePause : nil
+                pauseEnd = machine.awaitsPause ? now + Self.escapePause : nil
             }
         }
     }
 
-    /// Until then, for `poll`, and not a part of one too few.
-    private static func milliseconds(until end: ContinuousClock.Instant) -> Int32 {
-        Int32(clamping: max(0, ((end - ContinuousClock.now).microseconds + 999) / 1_000))
-    }
-
-    private var now: Timestamp { Timestamp(microseconds: (ContinuousClock.now - started).microseconds) }
+    private var now: Timestamp { clock.now() }
 
     /// False when it is time to leave.
     private mutating func perform(_ actions: [PanelMachine.Action]) -> Bool {

@@ -46,13 +46,11 @@ final class LiveHub: Sendable {
     private let contents = Mutex(Contents())
     private let client: PageClient
     private let admin: AdminClient
-    private let start = ContinuousClock.now
+    private let clock = HostClock()
 
     init(_ client: PageClient, _ admin: AdminClient) {
         (self.client, self.admin) = (client, admin)
     }
-
-    private var now: Timestamp { Timestamp(microseconds: (ContinuousClock.now - start).microseconds) }
 
     /// Until the client ends, or the task is cancelled.
     ///
@@ -99,7 +97,7 @@ final class LiveHub: Sendable {
         let text = JSONTranscoder.text(of: [
             "type": "view", "turn": .int(Int64(view.turn)), "timeline": .string("\(view.timeline)"), "shown": shown,
         ])
-        let now = now
+        let now = clock.now()
         contents.withLock { [panel] contents in
             if contents.timeline != view.timeline { contents.panels.forget() }
             contents.timeline = view.timeline
@@ -238,7 +236,7 @@ final class LiveHub: Sendable {
 
     /// Sends what a control sends, and waits for the receipt.
     func press(_ press: ShownPanels.Press) async -> MessagePackValue {
-        let now = now
+        let now = clock.now()
         switch contents.withLock({ $0.panels.answer(to: press, now: now) }) {
         case .refuse(let reason): return ["problem": .string(reason)]
         case .send(let input): return await send(input)

@@ -98,7 +98,8 @@ struct KeysRenewCommand: ParsableCommand {
             printError("\(former.name) has lost its former key \(former.fingerprint).")
         } else {
             let file = out ?? "\(name).key"
-            if notAfter == nil, let present = KeysFolder.keys("\(name)", in: keys.table).first, !present.isValid(now: .ofClock) {
+            let present = notAfter == nil ? KeysFolder.keys("\(name)", in: keys.table).first : nil
+            if present?.isValid(now: HostClock().now()) == false {
                 throw ValidationError("\(name) has expired: say when the new one ends, with --not-after")
             }
             let key = try keys.renew(name, notAfter: notAfter?.time, to: file)

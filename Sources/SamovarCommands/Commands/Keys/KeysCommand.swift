@@ -71,7 +71,9 @@ struct InstantArgument: ExpressibleByArgument {
 
     /// - Throws: `ValidationError` for one that is over: a key that ends then would be good for nothing.
     func requireAhead(_ option: String) throws {
-        guard time > .ofClock else { throw ValidationError("\(option) is over: with it the key would be good for nothing") }
+        guard time > HostClock().now() else {
+            throw ValidationError("\(option) is over: with it the key would be good for nothing")
+        }
     }
 }
 

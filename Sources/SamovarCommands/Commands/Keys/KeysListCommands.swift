@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import MessagePack
 import SamovarCore
 import SamovarHost
@@ -18,7 +17,7 @@ struct KeysListCommand: ParsableCommand {
 
     func run() throws {
         let keys = try StoreKeys(folder: try options.folder())
-        let rows = keys.table.keys.map { KeyText.value(of: $0, now: .ofClock) }
+        let rows = keys.table.keys.map(KeyText.value)
         if json {
             return printData(JSONTranscoder.text(of: ["servers": .array(KeyText.servers(of: keys)), "keys": .array(rows)]))
         }
@@ -41,7 +40,7 @@ struct KeysShowCommand: ParsableCommand {
     func run() throws {
         let keys = KeysFolder.keys(key, in: try StoreKeys(folder: try options.folder()).table)
         guard !keys.isEmpty else { throw CommandFailure(.badData, "there is no key of this name or fingerprint") }
-        let values = keys.map { KeyText.value(of: $0, now: .ofClock) }
+        let values = keys.map(KeyText.value)
         printData(
             values.map { json ? JSONTranscoder.text(of: $0) : ViewText.screen(of: $0) }.joined(separator: json ? "\n" : "\n\n"))
     }
@@ -51,7 +50,7 @@ struct KeysShowCommand: ParsableCommand {
 private enum KeyText {
     static let columns = ["name", "fingerprint", "roles", "queues", "inputs", "notAfter", "state"]
 
-    static func value(of key: Key, now: Timestamp) -> MessagePackValue {
+    static func value(of key: Key) -> MessagePackValue {
         var value: MessagePackValue = [
             "name": .string("\(key.name)"), "fingerprint": .string("\(key.fingerprint)"),
             "roles": .array(Role.allCases.filter(key.roles.contains).map { .string($0.rawValue) }),
@@ -59,7 +58,7 @@ private enum KeyText {
         value["queues"] = key.queues.map { names($0.map(\.name)) }
         value["inputs"] = key.inputs.map { names(Array($0)) }
         value["notAfter"] = key.notAfter.map { .string(instantText($0)) }
-        if !key.isValid(now: now) { value["state"] = "expired" }
+        if !key.isValid(now: HostClock().now()) { value["state"] = "expired" }
         value["limits"] = [
             "sessions": .int(Int64(key.limits.sessions)), "hellos": .int(Int64(key.limits.hellos)),
             "viewBytes": .int(Int64(key.limits.viewBytes)), "badFrames": .int(Int64(key.limits.badFrames)),
@@ -82,9 +81,4 @@ private enum KeyText {
     }
 
     private static func names(_ names: [String]) -> MessagePackValue { .array(names.sorted().map { .string($0) }) }
-}
-
-extension Timestamp {
-    /// Now, by the clock of the system.
-    static var ofClock: Timestamp { Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000)) }
 }
