@@ -1,4 +1,5 @@
 import Foundation
+import SamovarCommands
 import Synchronization
 import ZeroMQ
 
@@ -145,33 +146,22 @@ final class PeerProcess: Sendable {
     }
 
     private func read(_ output: Int32) {
-        defer {
-            close(output)
-            post(.outputClosed)
-        }
         var buffer = [UInt8](repeating: 0, count: 65_536)
-        var line: [UInt8] = []
-        func endLine() {
-            post(.line(String(decoding: line, as: UTF8.self)))
-            line.removeAll()
-        }
-        // The last line need not have an end.
-        defer { if !line.isEmpty { endLine() } }
+        var lines = PrintedLines(limit: Self.longestLine)
         while true {
-            let count = Foundation.read(output, &buffer, buffer.count)
-            guard count > 0 || (count < 0 && errno == EINTR) else { return }
-            for byte in buffer.prefix(max(0, count)) {
-                let isEnd = byte == UInt8(ascii: "\n")
-                if isEnd || line.count == Self.longestLine { endLine() }
-                if !isEnd { line.append(byte) }
-            }
+            let count = retrying { Foundation.read(output, &buffer, buffer.count) }
+            guard count > 0 else { break }
+            for line in lines.take(buffer.prefix(count)) { post(.line(line)) }
         }
+        if let line = lines.end() { post(.line(line)) }
+        close(output)
+        post(.outputClosed)
     }
 
     /// Leaves it to be reaped, so that its number stays that of its group until that has ended.
     private func waitForEnd() {
         var info = siginfo_t()
-        while waitid(P_PID, id_t(id), &info, WEXITED | WNOWAIT) != 0 { guard errno == EINTR else { return } }
+        guard retrying({ waitid(P_PID, id_t(id), &info, WEXITED | WNOWAIT) }) == 0 else { return }
         #if canImport(Darwin)
         let status = info.si_status
         #else

@@ -87,7 +87,7 @@ func readLines(
 }
 
 /// Calls again when a signal came in between.
-func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
+package func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
     while true {
         let result = call()
         if result != -1 || errno != EINTR { return result }

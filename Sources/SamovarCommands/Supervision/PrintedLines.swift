@@ -1,17 +1,17 @@
 /// Cuts what a child prints into lines, as it comes in pieces of any size.
 ///
 /// A line that does not end is handed on in parts, so that it needs no more memory than the longest one allowed.
-struct PrintedLines {
+package struct PrintedLines {
     private var rest: [UInt8] = []
     private let limit: Int
 
     /// - Parameter limit: the bytes of the longest line.
-    init(limit: Int = 64 << 10) {
+    package init(limit: Int = 64 << 10) {
         self.limit = limit
     }
 
     /// The lines that have ended with these bytes, without their ends.
-    mutating func take(_ bytes: some Sequence<UInt8>) -> [String] {
+    package mutating func take(_ bytes: some Sequence<UInt8>) -> [String] {
         var lines: [String] = []
         for byte in bytes {
             if byte == UInt8(ascii: "\n") {
@@ -25,7 +25,7 @@ struct PrintedLines {
     }
 
     /// What the child has printed last, if it did not end that line.
-    mutating func end() -> String? {
+    package mutating func end() -> String? {
         rest.isEmpty ? nil : takeRest()
     }
 
