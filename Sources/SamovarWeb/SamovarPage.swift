@@ -7,7 +7,7 @@ extension PageKind {
     /// The page of this module: the live view with its controls, and how the store is doing.
     public static var web: PageKind {
         PageKind {
-            try await PageServer($0).run()
+            try await PageServer(request: $0).run()
         } explore: {
             try await ExplorerLoop($0).run()
         }

@@ -9,11 +9,7 @@ import SamovarText
 
 /// The page's server: lets requests through the gate and answers them. It decides nothing else.
 struct PageServer: Sendable {
-    private let request: PageRequest
-
-    init(_ request: PageRequest) {
-        self.request = request
-    }
+    let request: PageRequest
 
     /// Serves until the client ends, or the task is cancelled.
     ///
@@ -27,11 +23,10 @@ struct PageServer: Sendable {
         let explorer = try request.explorer.map { arguments throws(CommandFailure) in
             try ExplorerProcess(arguments, logger: request.logger)
         }
-        let past = explorer.map { PastPages(explorer: $0, hub: hub) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await hub.run() }
             if let explorer { group.addTask { await explorer.run() } }
-            group.addTask { try await serve(PageHandler(gate: gate, hub: hub, past: past, request: request), gate) }
+            group.addTask { try await serve(PageHandler(gate: gate, hub: hub, explorer: explorer, request: request), gate) }
             defer { group.cancelAll() }
             try await group.next()
         }
@@ -99,7 +94,7 @@ private struct PageHandler: HTTPHandler {
     let gate: RequestGate
     let hub: LiveHub
     /// Nil where nothing computes the past.
-    let past: PastPages?
+    let explorer: ExplorerProcess?
     let request: PageRequest
 
     func handleRequest(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -157,23 +152,29 @@ private struct PageHandler: HTTPHandler {
     /// Nil while it is not known.
     private var hasPast: MessagePackValue {
         get async {
-            guard let past else { return .bool(false) }
-            return await past.isOpen.map { .bool($0) } ?? .nil
+            guard explorer != nil else { return .bool(false) }
+            return await hub.isOperator.map { .bool($0) } ?? .nil
         }
     }
 
+    /// States are for operators, since views are all that others may see.
     private func past(_ request: HTTPRequest) async -> HTTPResponse {
         let query = Dictionary(request.query.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
-        let asked: MessagePackValue = [
+        var asked: MessagePackValue = [
             "path": .string(request.path), "query": .map(query.map { MessagePackPair(.string($0.key), .string($0.value)) }),
         ]
-        guard let past, Self.isKnown(asked) else { return Self.text("there is nothing at this path", status: .notFound) }
-        switch await past.isOpen {
+        guard let explorer, Self.isKnown(asked) else { return Self.text("there is nothing at this path", status: .notFound) }
+        switch await hub.isOperator {
         case nil: return Self.text("the store has not answered yet", status: .serviceUnavailable)
         case false?: return Self.text("the past is for operators alone", status: .forbidden)
         case true?: break
         }
-        return Self.json(text: await past.answer(to: asked))
+        let newest = hub.newest
+        if let newest {
+            asked["timeline"] = .string(newest.timeline)
+            asked["durable"] = .int(Int64(newest.turn))
+        }
+        return Self.json(text: await explorer.ask(asked, timeline: newest?.timeline))
     }
 
     /// What is wrong with a question, the explorer says.
