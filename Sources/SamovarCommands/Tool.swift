@@ -13,8 +13,6 @@ package protocol ProgramTypes: Sendable {
     /// The kinds of journals beside the one in a data folder.
     static var journals: [JournalKind] { get }
     static var page: PageKind? { get }
-    /// Whether this executable can compute states: it has the program.
-    static var canExplore: Bool { get }
     /// The cases of the program's inputs; nil if they cannot be told.
     static var inputNames: [String]? { get }
     /// What `load` sends if it is told nothing else, in MessagePack.
@@ -26,9 +24,17 @@ package protocol ProgramTypes: Sendable {
     static func screen(of view: [UInt8]) throws -> String
 }
 
+/// Of a tool that knows no program.
 extension ProgramTypes {
-    package static var canExplore: Bool { false }
+    package static var schema: Schema? { nil }
+    package static var defaultDataFolder: String? { nil }
+    package static var journals: [JournalKind] { [] }
+    package static var page: PageKind? { nil }
     package static var inputNames: [String]? { nil }
+    package static func sampleInputs() throws -> [[UInt8]] { [] }
+    package static func setupInputs() throws -> [[UInt8]] { [] }
+    package static func line(of view: [UInt8]) throws -> String { ViewText.line(of: try MessagePackValue(encoded: view)) }
+    package static func screen(of view: [UInt8]) throws -> String { ViewText.screen(of: try MessagePackValue(encoded: view)) }
 }
 
 enum AppTypes<App: SamovarApp>: ProgramTypes {
@@ -36,7 +42,6 @@ enum AppTypes<App: SamovarApp>: ProgramTypes {
     static var defaultDataFolder: String? { ".samovar/\(executableName)" }
     static var journals: [JournalKind] { App.journals }
     static var page: PageKind? { App.page }
-    static var canExplore: Bool { true }
     static var inputNames: [String]? {
         let shape = Shape(of: App.Program.Input.self)
         return switch shape.types[shape.root] {
@@ -65,16 +70,7 @@ struct ViewError: Error, CustomStringConvertible {
     let description: String
 }
 
-package enum AnyProgram: ProgramTypes {
-    package static var schema: Schema? { nil }
-    package static var defaultDataFolder: String? { nil }
-    package static var journals: [JournalKind] { [] }
-    package static var page: PageKind? { nil }
-    package static func sampleInputs() throws -> [[UInt8]] { [] }
-    package static func setupInputs() throws -> [[UInt8]] { [] }
-    package static func line(of view: [UInt8]) throws -> String { ViewText.line(of: try MessagePackValue(encoded: view)) }
-    package static func screen(of view: [UInt8]) throws -> String { ViewText.screen(of: try MessagePackValue(encoded: view)) }
-}
+package enum AnyProgram: ProgramTypes {}
 
 /// What the `samovar` executable does with stores whose program it does not know.
 public enum SamovarTool {

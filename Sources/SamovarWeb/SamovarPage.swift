@@ -1,7 +1,5 @@
 public import ArgumentParser
-import JournalChain
 public import SamovarCommands
-import SamovarCore
 
 extension PageKind {
     /// The page of this module: the live view with its controls, and how the store is doing.
@@ -21,12 +19,5 @@ public enum SamovarPage {
 }
 
 private enum AnyProgramWithPage: ProgramTypes {
-    static var schema: Schema? { AnyProgram.schema }
-    static var defaultDataFolder: String? { AnyProgram.defaultDataFolder }
-    static var journals: [JournalKind] { AnyProgram.journals }
     static var page: PageKind? { .web }
-    static func sampleInputs() throws -> [[UInt8]] { try AnyProgram.sampleInputs() }
-    static func setupInputs() throws -> [[UInt8]] { try AnyProgram.setupInputs() }
-    static func line(of view: [UInt8]) throws -> String { try AnyProgram.line(of: view) }
-    static func screen(of view: [UInt8]) throws -> String { try AnyProgram.screen(of: view) }
 }

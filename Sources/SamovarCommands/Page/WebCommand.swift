@@ -76,7 +76,7 @@ extension WebCommand {
 
     /// The past is in the journal, so that has to be here, or at a place that is reached from here.
     private func explorer(_ settings: ProcessSettings, _ folder: String?) -> [String]? {
-        guard Types.canExplore, folder != nil || settings.journal != nil else { return nil }
+        guard Types.schema != nil, folder != nil || settings.journal != nil else { return nil }
         return ["explore"] + options.store.arguments
     }
 }
