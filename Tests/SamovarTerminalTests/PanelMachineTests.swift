@@ -77,7 +77,7 @@ extension String {
         #expect(person.lines.first == "count 1")
         person.type(" ")
         #expect(person.sent.count == 2)
-        person.answer(.refused(#"{"busy":{}}"#))
+        person.answer(.refused(#"{"busy":{}}"#, turn: 7))
         #expect(person.status.hasPrefix(#"+1: refused: {"busy":{}}"#))
         person.type("q")
         #expect(person.hasLeft)
@@ -104,7 +104,7 @@ extension String {
         #expect(person.lines[0] == "Name  GX1rac")
         person.type("\u{1b}[Fe\r")
         #expect(person.sent == [try value(.rename(to: "GX1race"))])
-        person.answer(.refused("no"))
+        person.answer(.refused("no", turn: 7))
         #expect(person.lines[0] == "Name  GX1race")
         person.type("\r")
         person.answer(.applied(turn: 3))
@@ -307,7 +307,7 @@ extension String {
             .table([PanelColumn(hostile)], rows: [[.text(hostile)]]), .gauge(hostile, 1, in: 0...1, unit: hostile),
         ])
         person.type("\t\r")
-        person.answer(.refused(hostile))
+        person.answer(.refused(hostile, turn: 7))
         person.answer(.failed(hostile))
         // `Person` compares what the terminal shows with the grid after each step, and refuses orders that are not ours.
         #expect(person.sent.count == 1)

@@ -1,6 +1,6 @@
 import MessagePack
-import SamovarHost
-import SamovarTerminal
+package import SamovarHost
+package import SamovarTerminal
 import SamovarText
 import SamovarWire
 
@@ -55,23 +55,26 @@ struct PanelScreen: Sendable {
     private func send(_ orders: AsyncStream<Order>, _ inbox: PanelInbox) async {
         await withDiscardingTaskGroup { group in
             for await order in orders {
-                group.addTask { inbox.answered(order.number, answer(to: await client.send(order.input.encoded))) }
+                group.addTask { inbox.answered(order.number, PanelMachine.Answer(await client.send(order.input.encoded))) }
             }
         }
     }
+}
 
-    private func answer(to result: StoreClient.Result) -> PanelMachine.Answer {
+extension PanelMachine.Answer {
+    /// What became of an input, for whoever has pressed a control.
+    package init(_ result: StoreClient.Result) {
         switch result {
-        case .rejected(let reason): return .failed(reason)
-        case .unknown(let reason): return .failed("nobody can tell whether it was applied: \(reason)")
+        case .rejected(let reason): self = .failed(reason)
+        case .unknown(let reason): self = .failed("nobody can tell whether it was applied: \(reason)")
         case .answered(let outcome):
             switch outcome.verdict {
-            case .applied: return .applied(turn: outcome.turn)
-            case .rejected(let reason): return .failed(reason)
+            case .applied: self = .applied(turn: outcome.turn)
+            case .rejected(let reason): self = .failed(reason)
             case .refused(let refusal):
                 // A refusal that cannot be read is a refusal still.
-                return .refused(
-                    (try? MessagePackValue(encoded: refusal)).map { JSONTranscoder.text(of: $0) } ?? "without a readable reason")
+                let reason = (try? MessagePackValue(encoded: refusal)).map { JSONTranscoder.text(of: $0) }
+                self = .refused(reason ?? "without a readable reason", turn: outcome.turn)
             }
         }
     }

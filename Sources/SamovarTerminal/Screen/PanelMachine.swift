@@ -35,7 +35,7 @@ package struct PanelMachine: Sendable {
     /// What became of an input, in words.
     package enum Answer: Equatable, Sendable {
         case applied(turn: Int)
-        case refused(String)
+        case refused(String, turn: Int)
         case failed(String)
     }
 
@@ -141,7 +141,7 @@ package struct PanelMachine: Sendable {
             status = Status("\(sent.label): applied in turn \(turn)", .good)
             // What was typed since then is another text.
             if let entry = sent.entry, entries[entry.identity]?.text == entry.text { entries[entry.identity] = nil }
-        case .refused(let reason): status = Status("\(sent.label): refused: \(reason)", .bad)
+        case .refused(let reason, _): status = Status("\(sent.label): refused: \(reason)", .bad)
         case .failed(let reason): status = Status("\(sent.label): \(reason)", .bad)
         }
         return draw()

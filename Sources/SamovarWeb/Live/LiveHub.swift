@@ -253,23 +253,10 @@ final class LiveHub: Sendable {
         }
         guard isTaken else { return ["problem": .string("\(limit) inputs have no answer yet: wait for the store")] }
         defer { contents.withLock { $0.unanswered -= 1 } }
-        return Self.value(of: await client.send(input.encoded))
-    }
-
-    private static func value(of result: StoreClient.Result) -> MessagePackValue {
-        switch result {
-        case .rejected(let reason): return ["problem": .string(reason)]
-        case .unknown(let reason): return ["problem": .string("nobody can tell whether it was applied: \(reason)")]
-        case .answered(let outcome):
-            let turn = MessagePackValue.int(Int64(outcome.turn))
-            switch outcome.verdict {
-            case .applied: return ["applied": turn]
-            case .rejected(let reason): return ["problem": .string(reason)]
-            case .refused(let refusal):
-                // A refusal that cannot be read is a refusal still.
-                let reason = (try? MessagePackValue(encoded: refusal)).map { JSONTranscoder.text(of: $0) }
-                return ["refused": .string(reason ?? "without a readable reason"), "turn": turn]
-            }
+        switch PanelMachine.Answer(await client.send(input.encoded)) {
+        case .applied(let turn): return ["applied": .int(Int64(turn))]
+        case .refused(let reason, let turn): return ["refused": .string(reason), "turn": .int(Int64(turn))]
+        case .failed(let reason): return ["problem": .string(reason)]
         }
     }
 }
