@@ -41,13 +41,7 @@ public struct FencedJournalContract {
     ///
     /// - Throws: A ``FencedContractViolation`` that names the rule.
     public func verify(_ rule: Rule) throws {
-        do {
-            try check(rule)
-        } catch let broken as Broken {
-            throw FencedContractViolation(rule: rule, reason: broken.reason)
-        } catch {
-            throw FencedContractViolation(rule: rule, reason: "an unexpected error: \(error)")
-        }
+        if let reason = breach({ try check(rule) }) { throw FencedContractViolation(rule: rule, reason: reason) }
     }
 
     private func check(_ rule: Rule) throws {
@@ -86,7 +80,7 @@ public struct FencedJournalContract {
             try requireError(.fenced, write.what) { try write.body(&former) }
             try requireEqual(former.last, 3, "last of who was fenced")
             try latter.append(Batch(first: 4, last: 4, bytes: [2]))
-            try requireEqual(batches(of: latter).map(\.last), [3, 4], "the batches")
+            try requireEqual(latter.batches().map(\.last), [3, 4], "the batches")
             try requireEqual(latter.fact("seed"), nil, "the fact")
         }
     }
@@ -98,7 +92,7 @@ public struct FencedJournalContract {
         var latter = try takeOver(former)
         try requireEqual(latter.last, 7, "last")
         try latter.append(Batch(first: 8, last: 9, bytes: [2]))
-        try requireEqual(batches(of: latter).map(\.first), [1, 8], "the batches")
+        try requireEqual(latter.batches().map(\.first), [1, 8], "the batches")
         try requireEqual(latter.fact("seed"), [3], "the fact")
     }
 
@@ -109,7 +103,7 @@ public struct FencedJournalContract {
         try former.append(Batch(first: 2, last: 2, bytes: [2]))
         try requireError(.busy, "taking a journal that has grown") { _ = try latter.beginWriting(beyond: 0) }
         try former.append(Batch(first: 3, last: 3, bytes: [3]))
-        try requireEqual(batches(of: former).map(\.last), [1, 2, 3], "the batches")
+        try requireEqual(former.batches().map(\.last), [1, 2, 3], "the batches")
     }
 
     private func checkBeyond() throws {
@@ -125,10 +119,10 @@ public struct FencedJournalContract {
         try former.append(Batch(first: 1, last: 1, bytes: [1]))
         var latter = try takeOver(former)
         try former.append(Batch(first: 2, last: 4, bytes: [2]))
-        try requireEqual(batches(of: latter).map(\.last), [1], "the batches before")
+        try requireEqual(latter.batches().map(\.last), [1], "the batches before")
         try latter.refresh()
         try requireEqual(latter.last, 4, "last")
-        try requireEqual(batches(of: latter).map(\.last), [1, 4], "the batches")
+        try requireEqual(latter.batches().map(\.last), [1, 4], "the batches")
         _ = try latter.beginWriting(beyond: 0)
         try requireError(.fenced, "append") { try former.append(Batch(first: 5, last: 5, bytes: [3])) }
         try latter.append(Batch(first: 5, last: 5, bytes: [4]))
@@ -145,7 +139,7 @@ public struct FencedJournalContract {
             try requireError(.fenced, "taking it again") { _ = try former.beginWriting(beyond: 0) }
         }
         try latter.append(Batch(first: 3, last: 3, bytes: [3]))
-        try requireEqual(batches(of: latter).map(\.last), [1, 2, 3], "the batches")
+        try requireEqual(latter.batches().map(\.last), [1, 2, 3], "the batches")
     }
 
     private func checkReading() throws {
@@ -154,7 +148,7 @@ public struct FencedJournalContract {
         var latter = try takeOver(former)
         try latter.append(Batch(first: 3, last: 3, bytes: [2]))
         try requireError(.fenced, "append") { try former.append(Batch(first: 3, last: 3, bytes: [9])) }
-        try requireEqual(batches(of: former).map(\.last), [2], "the batches that it knows of")
+        try requireEqual(former.batches().map(\.last), [2], "the batches that it knows of")
     }
 
     private static let writes: [(what: String, body: @Sendable (inout any FencedJournal) throws -> Void)] = [
@@ -162,12 +156,6 @@ public struct FencedJournalContract {
         ("record", { try $0.record([9], as: "seed") }),
         ("save", { try $0.save(Snapshot(turn: $0.last, bytes: [9])) }),
     ]
-
-    private func batches(of journal: any FencedJournal) throws -> [Batch] {
-        var batches: [Batch] = []
-        try journal.read(from: 1) { batches.append($0) }
-        return batches
-    }
 }
 
 /// A rule of a contract that an implementation breaks.

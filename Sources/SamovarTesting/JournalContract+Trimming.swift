@@ -10,8 +10,8 @@ extension JournalContract {
         for _ in 1...2 {
             try requireEqual(journal.first, 42, "first")
             try requireEqual(journal.last, 60, "last")
-            try requireEqual(batches(of: journal, from: 42).map(\.first), [42, 45], "the batches")
-            try requireEqual(batches(of: journal, from: 44).map(\.first), [42, 45], "the batches from the middle")
+            try requireEqual(journal.batches(from: 42).map(\.first), [42, 45], "the batches")
+            try requireEqual(journal.batches(from: 44).map(\.first), [42, 45], "the batches from the middle")
             for turn in [41, 1, 0, .min] {
                 try requireError(.missing, "reading from turn \(turn)") { try journal.read(from: turn) { _ in } }
             }
@@ -20,7 +20,7 @@ extension JournalContract {
         }
         try journal.append(Batch(first: 61, last: 61, bytes: [9]))
         try trimAll(&journal, through: 5)
-        try requireEqual(batches(of: journal, from: 42).map(\.first), [42, 45, 61], "the batches later")
+        try requireEqual(journal.batches(from: 42).map(\.first), [42, 45, 61], "the batches later")
     }
 
     func checkTrimmedAway() throws {
@@ -30,13 +30,13 @@ extension JournalContract {
         for _ in 1...2 {
             try requireEqual(journal.first, 61, "first")
             try requireEqual(journal.last, 60, "last")
-            try requireEqual(batches(of: journal, from: 61), [], "the batches")
+            try requireEqual(journal.batches(from: 61), [], "the batches")
             try requireError(.misuse, "appending turn 1 again") { try journal.append(Batch(first: 1, last: 1, bytes: [])) }
             journal = try reopen(journal)
         }
         try journal.append(Batch(first: 61, last: 62, bytes: [9]))
         journal = try reopen(journal)
-        try requireEqual(batches(of: journal, from: 61), [Batch(first: 61, last: 62, bytes: [9])], "the batches later")
+        try requireEqual(journal.batches(from: 61), [Batch(first: 61, last: 62, bytes: [9])], "the batches later")
     }
 
     func checkNeeded() throws {
@@ -47,7 +47,7 @@ extension JournalContract {
             try requireError(.misuse, "trimming through \(turn) behind a snapshot of 40") { _ = try journal.trim(through: turn) }
         }
         try requireEqual(journal.first, 1, "first")
-        try requireEqual(batches(of: journal).count, Self.batches.count, "the number of batches")
+        try requireEqual(journal.batches().count, Self.batches.count, "the number of batches")
     }
 
     private func trimAll(_ journal: inout any Journal, through turn: Int) throws {

@@ -40,13 +40,7 @@ public struct JournalContract {
     ///
     /// - Throws: A ``ContractViolation`` that names the rule.
     public func verify(_ rule: Rule) throws {
-        do {
-            try check(rule)
-        } catch let broken as Broken {
-            throw ContractViolation(rule: rule, reason: broken.reason)
-        } catch {
-            throw ContractViolation(rule: rule, reason: "an unexpected error: \(error)")
-        }
+        if let reason = breach({ try check(rule) }) { throw ContractViolation(rule: rule, reason: reason) }
     }
 
     /// A promise; its raw value says it in words.
@@ -90,6 +84,18 @@ struct Broken: Error {
     let reason: String
 }
 
+/// What a check finds; nil if nothing.
+func breach(_ check: () throws -> Void) -> String? {
+    do {
+        try check()
+        return nil
+    } catch let broken as Broken {
+        return broken.reason
+    } catch {
+        return "an unexpected error: \(error)"
+    }
+}
+
 func require(_ condition: Bool, _ reason: @autoclosure () -> String) throws {
     if !condition { throw Broken(reason: reason()) }
 }
@@ -105,6 +111,14 @@ func requireError(_ code: JournalError.Code, _ subject: String, _ body: () throw
         return try requireEqual(error.code, code, "the error of \(subject)")
     }
     throw Broken(reason: "\(subject) throws nothing in place of \(code)")
+}
+
+extension Journal {
+    func batches(from turn: Int = 1) throws -> [Batch] {
+        var batches: [Batch] = []
+        try read(from: turn) { batches.append($0) }
+        return batches
+    }
 }
 
 extension JournalContract {
@@ -135,7 +149,7 @@ extension JournalContract {
         let journal = try make()
         try requireEqual(journal.last, 0, "last")
         try requireEqual(journal.first, 1, "first")
-        try requireEqual(batches(of: journal), [], "the batches")
+        try requireEqual(journal.batches(), [], "the batches")
         try requireEqual(journal.snapshots(), [], "the snapshots")
     }
 
@@ -152,7 +166,7 @@ extension JournalContract {
         try requireRefused([(0, 0), (0, 3), (2, 2), (-4, -1), (1, 0)], by: &journal)
         try journal.append(Batch(first: 1, last: 5, bytes: [1]))
         try requireRefused([(1, 5), (5, 6), (7, 7), (6, 5), (.min, .max)], by: &journal)
-        try requireEqual(batches(of: journal), [Batch(first: 1, last: 5, bytes: [1])], "the batches")
+        try requireEqual(journal.batches(), [Batch(first: 1, last: 5, bytes: [1])], "the batches")
         try journal.append(Batch(first: 6, last: 6, bytes: [2]))
         try requireEqual(journal.last, 6, "last")
     }
@@ -169,19 +183,19 @@ extension JournalContract {
 
     private func checkRoundTrip() throws {
         let journal = try makeFilled()
-        try requireEqual(batches(of: journal) == Self.batches, true, "the batches are equal")
-        try requireEqual(batches(of: journal, from: .min) == Self.batches, true, "the batches from the least turn are equal")
+        try requireEqual(journal.batches() == Self.batches, true, "the batches are equal")
+        try requireEqual(journal.batches(from: .min) == Self.batches, true, "the batches from the least turn are equal")
     }
 
     private func checkMiddle() throws {
         let journal = try makeFilled()
         for turn in 1...journal.last {
             let expected = Self.batches.filter { $0.last >= turn }
-            let found = try batches(of: journal, from: turn)
+            let found = try journal.batches(from: turn)
             try requireEqual(found.map(\.first), expected.map(\.first), "the batches from turn \(turn)")
         }
-        try requireEqual(batches(of: journal, from: journal.last + 1), [], "the batches behind the end")
-        try requireEqual(batches(of: journal, from: .max), [], "the batches from the greatest turn")
+        try requireEqual(journal.batches(from: journal.last + 1), [], "the batches behind the end")
+        try requireEqual(journal.batches(from: .max), [], "the batches from the greatest turn")
     }
 
     private func checkReentrancy() throws {
@@ -209,7 +223,7 @@ extension JournalContract {
         } catch is Enough {}
         try requireEqual(count, 1, "the number of batches")
         try journal.append(Batch(first: journal.last + 1, last: journal.last + 1, bytes: []))
-        try requireEqual(batches(of: journal).count, Self.batches.count + 1, "the number of batches later")
+        try requireEqual(journal.batches().count, Self.batches.count + 1, "the number of batches later")
     }
 
     private func checkReopening() throws {
@@ -223,7 +237,7 @@ extension JournalContract {
             journal = try reopen(journal)
             try requireEqual(journal.last, batch.last, "last")
         }
-        try requireEqual(batches(of: journal) == Self.batches, true, "the batches are equal")
+        try requireEqual(journal.batches() == Self.batches, true, "the batches are equal")
         try requireEqual(journal.snapshots(), [Self.batches[2].last], "the snapshots")
         try requireEqual(journal.snapshot(at: Self.batches[2].last).bytes, [1, 2, 3], "the snapshot")
         try requireEqual(journal.fact("timeline"), [4, 5], "the fact")
@@ -261,7 +275,7 @@ extension JournalContract {
             try journal.save(Snapshot(turn: turn, bytes: [UInt8(turn)]))
         }
         try requireEqual(journal.snapshots(), [5, 4, 3], "the turns")
-        try requireEqual(batches(of: journal).map(\.first), [1, 2, 3, 4, 5], "the batches")
+        try requireEqual(journal.batches().map(\.first), [1, 2, 3, 4, 5], "the batches")
     }
 
     private func checkReplacement() throws {
@@ -319,12 +333,6 @@ extension JournalContract {
         var journal = try make()
         for batch in Self.batches { try journal.append(batch) }
         return journal
-    }
-
-    func batches(of journal: any Journal, from turn: Int = 1) throws -> [Batch] {
-        var batches: [Batch] = []
-        try journal.read(from: turn) { batches.append($0) }
-        return batches
     }
 
     /// Bytes in which a misplaced page or a lost tail shows.
