@@ -1,22 +1,18 @@
 /// A value as a person would write it in Swift, on one line and of limited length.
 struct ValueText {
     private static let depth = 8
+    private static let limit = 200
 
     private(set) var text = ""
-    private let limit: Int
 
-    static func of(_ value: Any, limit: Int = 200) -> String {
-        var writer = ValueText(limit: limit)
+    static func of(_ value: Any) -> String {
+        var writer = ValueText()
         writer.write(value, depth: 0)
         return writer.text.count <= limit ? writer.text : "\(writer.text.prefix(limit))…"
     }
 
-    private init(limit: Int) {
-        self.limit = limit
-    }
-
     private mutating func write(_ value: Any, depth: Int) {
-        guard text.count <= limit else { return }
+        guard text.count <= Self.limit else { return }
         guard depth < Self.depth else { return text.append("…") }
         if let string = value as? String { return text.append(string.debugDescription) }
         let mirror = Mirror(reflecting: value)
@@ -33,7 +29,7 @@ struct ValueText {
         case .collection: write(mirror.children, "[", "]", depth)
         case .set:
             // In the order of their texts, as a set has none.
-            text.append("[\(mirror.children.map { Self.of($0.value, limit: limit) }.sorted().joined(separator: ", "))]")
+            text.append("[\(mirror.children.map { Self.of($0.value) }.sorted().joined(separator: ", "))]")
         case .dictionary: writePairs(mirror, depth)
         case .struct where !(value is any CustomStringConvertible), .class where !(value is any CustomStringConvertible):
             write(mirror.children, "\(type(of: value))(", ")", depth)
@@ -59,7 +55,7 @@ struct ValueText {
     private mutating func write(_ children: Mirror.Children, _ open: String, _ close: String, _ depth: Int) {
         text.append(open)
         for (index, child) in children.enumerated() {
-            guard text.count <= limit else { return }
+            guard text.count <= Self.limit else { return }
             if index > 0 { text.append(", ") }
             // Unlabelled parts of a tuple are called “.0”.
             if let label = child.label, !label.hasPrefix(".") { text.append("\(label): ") }
@@ -71,8 +67,8 @@ struct ValueText {
     private mutating func writePairs(_ mirror: Mirror, _ depth: Int) {
         let pairs = mirror.children.map { pair -> String in
             let parts = Array(Mirror(reflecting: pair.value).children)
-            guard parts.count == 2 else { return Self.of(pair.value, limit: limit) }
-            return "\(Self.of(parts[0].value, limit: limit)): \(Self.of(parts[1].value, limit: limit))"
+            guard parts.count == 2 else { return Self.of(pair.value) }
+            return "\(Self.of(parts[0].value)): \(Self.of(parts[1].value))"
         }
         text.append(pairs.isEmpty ? "[:]" : "[\(pairs.sorted().joined(separator: ", "))]")
     }

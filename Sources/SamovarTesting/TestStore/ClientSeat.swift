@@ -10,11 +10,6 @@ struct ClientSeat {
     /// The number of its newest input.
     var sequence = 0
 
-    init(number: Int, name: KeyName?) {
-        self.number = number
-        self.name = name
-    }
-
     var route: Route {
         Route(
             listener: .front, id: [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)], isRemote: name != nil

@@ -37,7 +37,7 @@ extension TestStore {
     /// Compares the views after each turn since the last call, follow-ups included; equal ones in a row count once. Of a longer
     /// history the newest 10,000 are kept.
     public func expectViews(_ expected: [P.ViewState], at location: SourceLocation = #_sourceLocation) {
-        let difference = Difference(expected: expected, actual: takeViews(), named: "views")
+        let difference = Difference(expected: expected, actual: seen.takeAll(), named: "views")
         report("expectViews", "the views are not as expected", difference, at: location)
     }
 

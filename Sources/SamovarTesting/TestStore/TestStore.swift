@@ -45,7 +45,8 @@ public final class TestStore<P: Program> {
     /// As stores, workers and clients read what a store has written.
     let recorded = MessagePackDecoder(lenient: true, refusingUnknownFields: false)
     private let made: SourceLocation
-    private let seen = Recorder<P.ViewState>()
+    /// The view after each turn since the last call, in order, the same ones in a row only once.
+    let seen = Recorder<P.ViewState>()
     private typealias Breach = (name: String, turn: String)
     private let breaches = Recorder<Breach>()
     private let messages = MessageCheck<P>()
@@ -251,11 +252,6 @@ public final class TestStore<P: Program> {
             return "a refusal that cannot be read again: \(error)"
         }
     }
-
-    // MARK: Views
-
-    /// The view after each turn since the last call, in order, the same ones in a row only once.
-    func takeViews() -> [P.ViewState] { seen.takeAll() }
 
     // MARK: Comparing
 
