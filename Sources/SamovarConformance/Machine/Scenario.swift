@@ -117,6 +117,13 @@ public enum Verdict: Equatable, Sendable {
     case broken(Fault)
 }
 
+/// Holds the peer to a rule.
+func demand(
+    _ isKept: Bool, _ rule: String, expected: @autoclosure () -> String, seen: @autoclosure () -> String
+) throws(Fault) {
+    if !isKept { throw Fault(rule: rule, expected: expected(), seen: seen()) }
+}
+
 /// What a peer did that it must not do, or did not do.
 public struct Fault: Error, Equatable, Sendable {
     /// The rule that is broken, which need not be the one that was tried: all frames are looked at.

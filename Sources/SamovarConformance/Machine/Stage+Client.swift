@@ -48,10 +48,9 @@ extension Stage {
 
     mutating func clientGreeted(_ frame: RawFrame, _ body: Value) throws(Fault) {
         if frame.timeline == timeline { client.confirmed = 0 }
-        guard frame.flags & 2 == 0 || client.last != nil else {
-            throw Fault(
-                rule: "The last input", expected: "bit 1 in HELLO only after an input that ends the session", seen: frame.text)
-        }
+        try demand(
+            frame.flags & 2 == 0 || client.last != nil, "The last input",
+            expected: "bit 1 in HELLO only after an input that ends the session", seen: frame.text)
     }
 
     mutating func takeFromClient(_ frame: RawFrame, _ kind: Kind) throws(Fault) {
@@ -84,11 +83,9 @@ extension Stage {
     }
 
     private mutating func confirmed(_ number: Int64) throws(Fault) {
-        guard number <= client.answered else {
-            throw Fault(
-                rule: "Confirmation", expected: "at most \(client.answered), up to which all inputs have an outcome",
-                seen: "\(number)")
-        }
+        try demand(
+            number <= client.answered, "Confirmation",
+            expected: "at most \(client.answered), up to which all inputs have an outcome", seen: "\(number)")
         client.confirmed = max(client.confirmed, number)
     }
 
@@ -98,35 +95,29 @@ extension Stage {
             throw Fault(
                 rule: "The last input", expected: "nothing after input \(last), which ends the session", seen: "input \(number)")
         }
-        guard number >= 1, before.map({ number > $0 }) ?? true else {
-            throw Fault(
-                rule: rule, expected: "rising numbers from 1", seen: "input \(number) after \(before.map { "\($0)" } ?? "none")")
-        }
+        try demand(
+            number >= 1 && number > before ?? 0, rule, expected: "rising numbers from 1",
+            seen: "input \(number) after \(before.map { "\($0)" } ?? "none")")
         let hole = ((before ?? client.newest) + 1..<max(number, (before ?? client.newest) + 1)).first { client.outcomes[$0] == nil }
         if let hole {
             throw Fault(rule: rule, expected: "input \(hole), for the numbers have no hole", seen: "input \(number)")
         }
-        guard number <= client.credit else {
-            throw Fault(rule: "Credit", expected: "no input beyond \(client.credit)", seen: "input \(number)")
-        }
+        try demand(number <= client.credit, "Credit", expected: "no input beyond \(client.credit)", seen: "input \(number)")
         if let known = client.inputs[number], known != input {
             throw Fault(rule: rule, expected: "under \(number) the input of before, \(known.text)", seen: input.text)
         }
-        guard number - client.answered <= 4_096 else {
-            throw Fault(
-                rule: "Limits", expected: "at most 4,096 inputs under way, with outcomes up to \(client.answered)",
-                seen: "input \(number)")
-        }
+        try demand(
+            number - client.answered <= 4_096, "Limits",
+            expected: "at most 4,096 inputs under way, with outcomes up to \(client.answered)", seen: "input \(number)")
         client.inputs[number] = input
         client.newest = max(client.newest, number)
     }
 
     private mutating func ended(by number: Int64) throws(Fault) {
-        guard client.answered >= number - 1 else {
-            throw Fault(
-                rule: "The last input", expected: "an input that ends the session only when all before it have an outcome",
-                seen: "input \(number), with outcomes up to \(client.answered)")
-        }
+        try demand(
+            client.answered >= number - 1, "The last input",
+            expected: "an input that ends the session only when all before it have an outcome",
+            seen: "input \(number), with outcomes up to \(client.answered)")
         client.last = number
     }
 }

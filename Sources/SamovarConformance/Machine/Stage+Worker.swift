@@ -116,23 +116,21 @@ extension Stage {
     // MARK: Checks
 
     mutating func workerGreeted(_ frame: RawFrame, _ body: Value) throws(Fault) {
-        guard body[0] == [.string(Stage.program), 1] else {
-            throw Fault(rule: "HELLO first", expected: "program “\(Stage.program)”, version 1", seen: body[0]?.text ?? "nil")
-        }
+        try demand(
+            body[0] == [.string(Stage.program), 1], "HELLO first", expected: "program “\(Stage.program)”, version 1",
+            seen: body[0]?.text ?? "nil")
         worker.slots = body[3]?[1]?.integer ?? 0
         worker.claims = body[3]?[3]?.elements ?? []
         (worker.credit, worker.sent, worker.cancels, worker.isDraining) = (0, 0, 0, false)
-        guard body[3]?[2]?.elements.contains(where: { $0 == "default" || $0[0] == "default" }) == true else {
-            throw Fault(rule: "Jobs", expected: "the queue “default” among those that it serves", seen: body[3]?[2]?.text ?? "none")
-        }
+        try demand(
+            body[3]?[2]?.elements.contains { $0 == "default" || $0[0] == "default" } == true, "Jobs",
+            expected: "the queue “default” among those that it serves", seen: body[3]?[2]?.text ?? "none")
         // Claims of a timeline that is over mean nothing.
         guard frame.timeline == timeline else { return }
         for claim in worker.claims {
-            guard let job = worker.jobs[claim[2] ?? .nil], job.claim == claim else {
-                throw Fault(
-                    rule: "Leases and tokens", expected: "claims of jobs that it was given, with the tokens of their tasks",
-                    seen: claim.text)
-            }
+            try demand(
+                worker.jobs[claim[2] ?? .nil]?.claim == claim, "Leases and tokens",
+                expected: "claims of jobs that it was given, with the tokens of their tasks", seen: claim.text)
         }
         for (lease, job) in worker.jobs where !worker.claims.contains(job.claim) { worker.jobs[lease]?.isLost = true }
     }
@@ -154,21 +152,19 @@ extension Stage {
 
     /// CREDIT is absolute, never falls, and is for free room.
     private mutating func credited(_ credit: Int64) throws(Fault) {
-        guard credit >= worker.credit else {
-            throw Fault(rule: "Credit", expected: "a credit of \(worker.credit) or more, for it never falls", seen: "\(credit)")
-        }
+        try demand(
+            credit >= worker.credit, "Credit", expected: "a credit of \(worker.credit) or more, for it never falls",
+            seen: "\(credit)")
         worker.credit = credit
         guard !worker.isDraining else { return }
         if worker.held == 0, credit > worker.sent { worker.capacity = max(worker.capacity ?? 0, credit - worker.sent) }
         guard let capacity = worker.capacity else { return }
         let most = worker.most
-        guard credit <= most else {
-            throw Fault(
-                rule: "Credit",
-                expected:
-                    "at most \(most): \(worker.sent) tasks since HELLO and room for \(capacity), less \(worker.held) that it holds",
-                seen: "\(credit)")
-        }
+        try demand(
+            credit <= most, "Credit",
+            expected:
+                "at most \(most): \(worker.sent) tasks since HELLO and room for \(capacity), less \(worker.held) that it holds",
+            seen: "\(credit)")
     }
 
     private mutating func take(_ result: Value, _ acknowledged: inout [Value], _ marks: inout [Value: Int64]) throws(Fault) {
@@ -178,31 +174,27 @@ extension Stage {
                 rule: "Leases and tokens", expected: "effect, lease and token of a task of this timeline, as they were given",
                 seen: result.text)
         }
-        guard !job.isLost else {
-            throw Fault(rule: "Jobs", expected: "results of jobs that HELLO has claimed", seen: result.text)
-        }
+        try demand(!job.isLost, "Jobs", expected: "results of jobs that HELLO has claimed", seen: result.text)
         defer { worker.jobs[lease] = job }
         if result[4] == 3 {
             let index = result[5]?[0]?.integer ?? 0
-            guard job.answer == nil || index <= job.streamed else {
-                throw Fault(rule: "Streams", expected: "streamed messages before their job's answer", seen: result.text)
-            }
-            guard index <= job.streamed + 1 else {
-                throw Fault(rule: "Streams", expected: "number \(job.streamed + 1), for there is no hole", seen: "number \(index)")
-            }
+            try demand(
+                job.answer == nil || index <= job.streamed, "Streams", expected: "streamed messages before their job's answer",
+                seen: result.text)
+            try demand(
+                index <= job.streamed + 1, "Streams", expected: "number \(job.streamed + 1), for there is no hole",
+                seen: "number \(index)")
             job.streamed = max(job.streamed, index)
-            guard job.streamed - job.marked <= 64 else {
-                throw Fault(
-                    rule: "Streams", expected: "at most 64 messages under way, with \(job.marked) acknowledged",
-                    seen: "number \(index)")
-            }
+            try demand(
+                job.streamed - job.marked <= 64, "Streams",
+                expected: "at most 64 messages under way, with \(job.marked) acknowledged", seen: "number \(index)")
             marks[lease] = max(index, marks[lease] ?? 0)
             return
         }
         let answer = Value.array(Array(result.elements.suffix(2)))
-        guard job.answer == nil || job.answer == answer else {
-            throw Fault(rule: "Jobs", expected: "the answer that it gave before, \(job.answer?.text ?? "")", seen: answer.text)
-        }
+        try demand(
+            job.answer == nil || job.answer == answer, "Jobs",
+            expected: "the answer that it gave before, \(job.answer?.text ?? "")", seen: answer.text)
         job.answer = answer
         acknowledged.append(lease)
     }

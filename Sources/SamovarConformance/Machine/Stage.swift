@@ -200,11 +200,9 @@ struct Stage {
                 seen: frame.text)
         case .welcomed: break
         }
-        guard frame.timeline == timeline else {
-            throw Fault(
-                rule: "Timeline", expected: "the timeline of WELCOME, \(hexadecimal(timeline))",
-                seen: "\(kind.name) with \(hexadecimal(frame.timeline))")
-        }
+        try demand(
+            frame.timeline == timeline, "Timeline", expected: "the timeline of WELCOME, \(hexadecimal(timeline))",
+            seen: "\(kind.name) with \(hexadecimal(frame.timeline))")
         timelines = [timeline]
         switch kind {
         case .ping:
@@ -226,40 +224,32 @@ struct Stage {
             case .send: 2
             default: 0
             }
-        guard frame.flags & ~allowed == 0 else {
-            throw Fault(rule: "Frames", expected: "no flag but \(allowed) in \(kind.name)", seen: "flags \(frame.flags)")
-        }
+        try demand(
+            frame.flags & ~allowed == 0, "Frames", expected: "no flag but \(allowed) in \(kind.name)", seen: "flags \(frame.flags)")
     }
 
     private mutating func greeted(_ frame: RawFrame, _ route: Route) throws(Fault) {
-        guard connections[route] != .parted else {
-            throw Fault(rule: "Leaving", expected: "another connection", seen: "HELLO again on the one that was to be closed")
-        }
+        try demand(
+            connections[route] != .parted, "Leaving", expected: "another connection",
+            seen: "HELLO again on the one that was to be closed")
         let before = hello?.number ?? 0
-        guard frame.number > before else {
-            throw Fault(
-                rule: "One connection to an identity", expected: "a number beyond \(before), that of the HELLO before",
-                seen: "HELLO \(frame.number)")
-        }
-        guard timelines.contains(frame.timeline) else {
-            throw Fault(
-                rule: "Timeline",
-                expected: "the timeline that the peer knows, \(timelines.map { hexadecimal($0) }.joined(separator: " or "))",
-                seen: hexadecimal(frame.timeline))
-        }
+        try demand(
+            frame.number > before, "One connection to an identity",
+            expected: "a number beyond \(before), that of the HELLO before", seen: "HELLO \(frame.number)")
+        try demand(
+            timelines.contains(frame.timeline), "Timeline",
+            expected: "the timeline that the peer knows, \(timelines.map { hexadecimal($0) }.joined(separator: " or "))",
+            seen: hexadecimal(frame.timeline))
         let body = frame.body[0]
         let id = role == .worker ? body[3]?[0] : body[3]
-        guard identity == nil || identity == id else {
-            throw Fault(
-                rule: "One connection to an identity", expected: "the identity of the HELLO before, \(identity?.text ?? "")",
-                seen: id?.text ?? "none")
-        }
+        try demand(
+            identity == nil || identity == id, "One connection to an identity",
+            expected: "the identity of the HELLO before, \(identity?.text ?? "")", seen: id?.text ?? "none")
         try checkWitness(body[1] ?? .nil, in: frame.timeline)
         let greatest = told[frame.timeline]?.start ?? 0
-        guard (body[4] ?? .int(0)) == .int(greatest) else {
-            throw Fault(
-                rule: "Start", expected: "the greatest start number of the timeline, \(greatest)", seen: body[4]?.text ?? "none")
-        }
+        try demand(
+            (body[4] ?? .int(0)) == .int(greatest), "Start", expected: "the greatest start number of the timeline, \(greatest)",
+            seen: body[4]?.text ?? "none")
         witnessBefore = witness
         for old in connections.keys where old != route { connections[old] = .parted }
         (identity, hello, self.route) = (id, frame, route)
