@@ -15,7 +15,7 @@ extension Scenario {
             Scenario(
                 "views", "Views", "Views come, an older one among them. Each newer one is printed.",
                 Step.watching + [
-                    .act { stage in for turn in [201, 203, 202, 204] as [Int64] { stage.publish(.view, turn, Stage.shown(turn)) } },
+                    .act { stage in for turn in [201, 203, 202, 204] as [Int64] { stage.show(turn) } },
                     .until("a line for the view of turn 204") { $0.turns.last == 204 }, Step.rising,
                 ]),
             Scenario(
@@ -45,7 +45,7 @@ extension Scenario {
                     .act { stage in
                         stage.goodbye()
                         stage.beginTimeline(2)
-                        stage.publish(.view, 5, Stage.shown(5))
+                        stage.show(5)
                     },
                     .until("a line for the view of turn 5") { $0.turns.last == 5 },
                 ]),
@@ -61,24 +61,20 @@ extension Scenario {
                             [stage.frame(.task, 1).parts[0], [0x90]],
                         ]
                         for parts in noise { stage.actions.append(.publish([Stage.topic] + parts)) }
-                        stage.publish(.view, 401, Stage.shown(401))
+                        stage.show(401)
                     },
                     .until("a line for the view of turn 401, and none for noise") { $0.turns.last == 401 }, Step.rising,
                 ]),
             Scenario(
                 "no-tick", "Liveness", "Nothing comes by the view listener for 3 s. The subscriber opens another socket there.",
                 Step.watching + [
-                    .await("another subscription after 3 s", after: .milliseconds(2_500), within: .seconds(3)) {
-                        if case .subscribed(Stage.topic) = $1 { true } else { false }
-                    }
+                    .await("another subscription after 3 s", after: .milliseconds(2_500), within: .seconds(3)) { $1.isSubscription }
                 ]),
             Scenario(
                 "view-goodbye", "Leaving", "GOODBYE is published. The subscriber opens another socket at the view listener.",
                 Step.watching + [
                     .act { $0.publish(.goodbye, 0) },
-                    .await("another subscription after GOODBYE", within: .milliseconds(20)) {
-                        if case .subscribed(Stage.topic) = $1 { true } else { false }
-                    },
+                    .await("another subscription after GOODBYE", within: .milliseconds(20)) { $1.isSubscription },
                 ]),
         ]
     }
@@ -86,28 +82,27 @@ extension Scenario {
 
 extension Stage {
     static let topic = Array("view/main".utf8) + [0]
-    fileprivate static func shown(_ turn: Int64) -> Value { ["turn": .int(turn)] }
 
     /// By the view listener.
-    fileprivate mutating func publish(_ kind: Kind, _ number: Int64, _ view: Value...) {
+    fileprivate mutating func publish(_ kind: Kind, _ number: Int64, _ body: Value...) {
         var frame = frame(kind, number)
-        if let view = view.first { frame.body = [.nil, view] }
+        frame.body = body
         tell(number)
         actions.append(.publish([Stage.topic] + frame.parts))
     }
 
-    fileprivate mutating func tick(_ turn: Int64) {
-        var frame = frame(.tick, turn)
-        frame.body = [.nil, .int(turn), false]
-        tell(turn)
-        actions.append(.publish([Stage.topic] + frame.parts))
-    }
+    fileprivate mutating func show(_ turn: Int64) { publish(.view, turn, .nil, ["turn": .int(turn)]) }
+    fileprivate mutating func tick(_ turn: Int64) { publish(.tick, turn, .nil, .int(turn), false) }
 
     /// Those of the views that were printed.
     fileprivate var turns: [Int64] { lines.map { $0["turn"]?.integer ?? -1 } }
 }
 
 extension Event {
+    fileprivate var isSubscription: Bool {
+        if case .subscribed(Stage.topic) = self { true } else { false }
+    }
+
     /// What it asked for when it began, of whatever turn, may come later than a view that is published.
     fileprivate func requests(_ turn: Int64) -> Bool { isFrame(.viewRequest) && frame?.number == turn }
 }
@@ -116,10 +111,8 @@ extension Step {
     /// The subscriber is there, and shows a view.
     fileprivate static var watching: [Step] {
         [
-            Step.await("the subscription of view/main and a zero byte") {
-                if case .subscribed(Stage.topic) = $1 { true } else { false }
-            },
-            act { $0.publish(.view, 200, Stage.shown(200)) },
+            Step.await("the subscription of view/main and a zero byte") { $1.isSubscription },
+            act { $0.show(200) },
             until("a line {\"turn\": 200, \"view\": …}") { $0.lines.contains { $0["turn"] == 200 && $0["view"] == ["turn": 200] } },
         ]
     }
