@@ -40,12 +40,11 @@ struct EffectsCommand<Types: ProgramTypes>: AsyncParsableCommand {
         if requeue, drop { throw ValidationError("--requeue and --drop exclude each other") }
         if requeue || drop {
             if all == !effects.isEmpty { throw ValidationError("name the effects as turn/ordinal, or say --all") }
-            if dead || payload || queue != nil || label != nil || limit != nil || olderThan != nil {
-                throw ValidationError("--dead, --queue, --label, --older-than, --limit and --payload are for the list")
-            }
         } else if all {
             throw ValidationError("what shall be done with them? say --requeue or --drop")
-        } else if !effects.isEmpty, dead || payload || queue != nil || label != nil || limit != nil || olderThan != nil {
+        }
+        let narrowsList = dead || payload || queue != nil || label != nil || limit != nil || olderThan != nil
+        if requeue || drop || !effects.isEmpty, narrowsList {
             throw ValidationError("--dead, --queue, --label, --older-than, --limit and --payload are for the list")
         }
     }

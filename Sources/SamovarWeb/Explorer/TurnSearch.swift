@@ -26,8 +26,6 @@ struct TurnSearch {
                 looked = end
                 if isEnough() { break }
             }
-            if found.count > count { looked = found[count - 1].turn }
-            found = found.prefix(count).reversed()
         } else {
             if case .before(let turn) = place { looked = min(turn, known.upperBound + 1) } else { looked = known.upperBound + 1 }
             while looked > known.lowerBound, found.count < count {
@@ -36,11 +34,12 @@ struct TurnSearch {
                 looked = begin
                 if isEnough() { break }
             }
-            if found.count > count { looked = found[count - 1].turn }
-            found = Array(found.prefix(count))
         }
+        if found.count > count { looked = found[count - 1].turn }
+        var rows = found.prefix(count).map { TurnText.row(of: $0) }
+        if case .after = place { rows.reverse() }
         return [
-            "rows": .array(found.map { TurnText.row(of: $0) }), "looked": .int(Int64(looked)),
+            "rows": .array(rows), "looked": .int(Int64(looked)),
             "first": .int(Int64(known.lowerBound)),
             "last": .int(Int64(known.upperBound)),
         ]
