@@ -286,12 +286,15 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
     /// What is sent before the load. What a program declares is for a new store: one that runs is as its owner wants it.
     func setupInputs(isOwn: Bool) throws -> [[UInt8]] {
         if setup.isEmpty { return isOwn ? try Types.setupInputs() : [] }
-        return try setup.map { text in
-            do {
-                return try JSONTranscoder.parseArgument(text).encoded
-            } catch {
-                throw CommandFailure(.badData, "the setup input \(text) is no JSON: \(error)")
-            }
+        return try setup.map { try Self.value(of: $0, $0, "setup input").encoded }
+    }
+
+    /// - Parameter json: the text, as it is read.
+    private static func value(of text: String, _ json: String, _ what: String) throws(CommandFailure) -> MessagePackValue {
+        do throws(JSONError) {
+            return try JSONTranscoder.parseArgument(json)
+        } catch {
+            throw CommandFailure(.badData, "the \(what) \(text) is no JSON: \(error)")
         }
     }
 
@@ -304,13 +307,7 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
             }
             return samples
         }
-        return try input.map { text in
-            do {
-                return InputTemplate(try JSONTranscoder.parseArgument(InputTemplate.withMarks(text))).encoded
-            } catch {
-                throw CommandFailure(.badData, "the input \(text) is no JSON: \(error)")
-            }
-        }
+        return try input.map { InputTemplate(try Self.value(of: $0, InputTemplate.withMarks($0), "input")).encoded }
     }
 }
 
