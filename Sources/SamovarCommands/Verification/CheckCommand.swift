@@ -152,8 +152,7 @@ private func end(at signals: UnixSignalsSequence, removing copy: URL, of store: 
     }
 }
 
-/// Whole or begun: the store that still writes to it has a backup that failed.
-/// Of one that is being made, and of a whole one.
+/// Of one that is being made, and of a whole one: the store that still writes to it has a backup that failed.
 private func places(of copy: URL) -> [URL] { [copy.appendingPathExtension("building"), copy] }
 
 private func removeCopy(at copy: URL) {

@@ -296,10 +296,8 @@ struct LoadAgent: Sendable {
 
 /// Why a load test, or a part of it, has no result.
 struct LoadError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A sentence for a person.
     let description: String
 
-    /// An error with this sentence.
     init(_ description: String) {
         self.description = description
     }

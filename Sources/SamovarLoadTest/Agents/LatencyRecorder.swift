@@ -7,7 +7,6 @@ struct LatencyRecorder: Sendable {
 
     private static let longest: UInt64 = 3_600_000_000
 
-    /// Without any latency.
     init() {
         histogram = Histogram(highestTrackableValue: Self.longest, numberOfSignificantValueDigits: .three)
     }
@@ -42,7 +41,6 @@ struct LatencyRecorder: Sendable {
         return distribution
     }
 
-    /// What a report says of it.
     var summary: LatencySummary {
         guard histogram.totalCount > 0 else { return LatencySummary(count: 0, mean: 0, curve: []) }
         let curve = LatencySummary.percentiles.map {
@@ -54,7 +52,6 @@ struct LatencyRecorder: Sendable {
 
 /// A histogram as a report shows it.
 struct LatencySummary: Equatable, Sendable {
-    /// A place of the curve.
     struct Point: Equatable, Sendable {
         /// From 0 to 100.
         let percentile: Double
@@ -62,7 +59,6 @@ struct LatencySummary: Equatable, Sendable {
         let microseconds: Int64
     }
 
-    /// How many values there are.
     let count: Int
     /// In microseconds.
     let mean: Double

@@ -5,11 +5,8 @@ import SamovarWire
 
 /// What the journal of a store that is not running, or a copy of it, says of a load test.
 enum JournalEvidence {
-    /// What was read.
     struct Reading: Sendable {
-        /// What the judge says of it.
         let findings: Judge.Findings
-        /// Turns that were read.
         let turns: Int
         /// Of their batches.
         let bytes: Int

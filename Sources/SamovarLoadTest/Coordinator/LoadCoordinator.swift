@@ -76,7 +76,6 @@ final class LoadCoordinator: Sendable {
     }
 }
 
-/// The loop of a coordinator.
 struct CoordinatorLoop: ~Copyable {
     private let coordinator: LoadCoordinator
     private let hear: @Sendable (CoordinatorMachine.Action) -> Void
