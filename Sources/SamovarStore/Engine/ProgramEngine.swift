@@ -79,11 +79,6 @@ public protocol ProgramEngine: AnyObject {
     func keeps(invariant index: Int) -> Bool
 }
 
-extension ProgramEngine {
-    public var invariants: [String] { [] }
-    public func keeps(invariant index: Int) -> Bool { true }
-}
-
 /// What a journal or a snapshot has of a program's types, beside the state.
 public enum RecordedValue: Sendable {
     case message, effect, output

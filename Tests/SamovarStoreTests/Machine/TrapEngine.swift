@@ -118,6 +118,9 @@ final class TrapEngine: ProgramEngine {
 
     func asFormerly(_ bytes: [UInt8], _ kind: RecordedValue) -> [UInt8] { base.asFormerly(bytes, kind) }
 
+    var invariants: [String] { base.invariants }
+    func keeps(invariant index: Int) -> Bool { base.keeps(invariant: index) }
+
     func restore(state: [UInt8], head: Int, writtenBy version: Int) throws {
         try meet(.restore)
         try base.restore(state: state, head: head, writtenBy: version)
