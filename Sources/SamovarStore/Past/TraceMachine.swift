@@ -51,8 +51,7 @@ public struct TraceMachine {
     ///
     /// - Throws: `MigrationError` for a version that this program cannot read; what reading throws: an older snapshot may do.
     public mutating func restore(snapshot: [UInt8]) throws {
-        try state.restore(snapshot)
-        author = try StoreSnapshot.content(of: snapshot).author
+        author = try state.restore(snapshot)
         for effect in state.ledger.open.values where !effect.isSource {
             open[effect.id] = effect
             if effect.history.requeued != nil { requeued.insert(effect.id) }

@@ -89,8 +89,7 @@ public final class WhatIfMachine {
 
     /// Begins with what a snapshot says, of a turn before the first that may differ.
     public func restore(snapshot: [UInt8]) throws {
-        try other.restore(snapshot)
-        author = try StoreSnapshot.content(of: snapshot).author
+        author = try other.restore(snapshot)
     }
 
     /// Takes the records of a stored batch that are not taken yet.

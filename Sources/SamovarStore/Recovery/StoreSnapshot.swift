@@ -63,7 +63,9 @@ extension StoreState {
         return writer.bytes
     }
 
-    mutating func restore(_ bytes: [UInt8]) throws {
+    /// - Returns: the version of the program that wrote it.
+    @discardableResult
+    mutating func restore(_ bytes: [UInt8]) throws -> Int {
         var reader = MessagePackReader(bytes, limits: MessagePackLimits(maximumBytes: .max))
         let version = try Self.readFormat(&reader).version
         let author = try reader.readCount()
@@ -113,6 +115,7 @@ extension StoreState {
         if version >= 8 { ledger.restore(try QueueControls(from: &reader)) }
         // Nobody runs anything yet.
         ledger.forgetChanges()
+        return author
     }
 
     /// An effect of another version of the program, as this one reads it. A source that it cannot read it does not want either: its start ends
