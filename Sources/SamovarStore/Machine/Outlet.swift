@@ -191,7 +191,8 @@ struct Outlet {
 
     // MARK: Lost tails, and stores that have taken over
 
-    /// Whether a peer may be welcomed, by what it says of the journal and its stores; else it is sent on.
+    /// Whether a peer may be welcomed, by what it says of the journal and its stores. One that knows of a later start in this timeline is sent
+    /// on: another store has taken over. Its word is believed for itself alone; it cannot end this store, which looks at its journal by itself.
     ///
     /// - Parameters:
     ///   - seen: the timeline of what the peer was told of.
@@ -201,7 +202,11 @@ struct Outlet {
     ) throws(StopReason) -> Bool {
         guard seen == identity.timeline else { return true }
         try requireTail(hello, start: start, what: what())
-        return !sendsOn(hello, start: start, what: what(), route)
+        guard hello.start > start else { return true }
+        laterStarts += 1
+        warn(laterStarts, "\(what()) knows start \(hello.start), and this is start \(start): it is sent on")
+        refuse(route, "another store has taken over: this is start \(start), and you know start \(hello.start)")
+        return false
     }
 
     /// Throws if a peer proves that the journal has lost its tail. A number alone proves nothing: whoever reaches the socket could end the
@@ -219,18 +224,6 @@ struct Outlet {
             throw .superseded("\(what()) has seen turn \(hello.witness) and knows start \(hello.start), \(end)")
         }
         try requireTail(provenBy: hello.witness, what: what())
-    }
-
-    /// Sends a peer on that knows of a later start in this timeline: another store has taken over. Its word is believed for itself alone;
-    /// it cannot end this store, which looks at its journal by itself.
-    ///
-    /// - Returns: whether the peer is sent on.
-    private mutating func sendsOn(_ hello: Hello, start: Int, what: @autoclosure () -> String, _ route: Route) -> Bool {
-        guard hello.start > start else { return false }
-        laterStarts += 1
-        warn(laterStarts, "\(what()) knows start \(hello.start), and this is start \(start): it is sent on")
-        refuse(route, "another store has taken over: this is start \(start), and you know start \(hello.start)")
-        return true
     }
 
     /// Throws if a turn was seen that the journal does not hold: its end is lost, and going on would use these numbers again.
