@@ -21,8 +21,6 @@ struct DigestSchedule {
     }
 
     private(set) var written: Written?
-    /// The turn up to which there is nothing to tell.
-    private var told = 0
     /// The newest turn, and when it was first seen.
     private var newest = 0
     private var quietSince = Timestamp(microseconds: 0)
@@ -31,8 +29,8 @@ struct DigestSchedule {
     /// None can be made any more in this start.
     private var isOff = false
 
-    /// Whether there are turns of which no digest tells.
-    func isBehind(_ head: Int) -> Bool { !isOff && head > told }
+    /// Whether there are turns of which no digest tells. The turn of a digest is the one after that of which it tells.
+    func isBehind(_ head: Int) -> Bool { !isOff && head > (written.map { $0.turn + 1 } ?? 0) }
 
     /// When the next one shall be written; nil if nothing is due.
     ///
@@ -50,12 +48,8 @@ struct DigestSchedule {
         (newest, quietSince) = (head, now)
     }
 
-    /// - Parameter turn: the newest one that it tells of. The next one is its own.
-    mutating func wrote(_ turn: Int, now: Timestamp) {
-        written = Written(turn: turn, time: now)
-        told = turn + 1
-        newest = told
-    }
+    /// - Parameter turn: the newest one that it tells of.
+    mutating func wrote(_ turn: Int, now: Timestamp) { written = Written(turn: turn, time: now) }
 
     mutating func took(_ cost: Duration) { self.cost = max(.zero, cost) }
 
