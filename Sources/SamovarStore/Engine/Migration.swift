@@ -48,12 +48,8 @@ public struct Migration: Sendable {
         from version: Int, message: Change? = nil, effect: Change? = nil, state: Change? = nil, seed: Change? = nil
     ) {
         self.version = version
-        var changes: [MigratedValue: Change] = [:]
-        changes[.message] = message
-        changes[.effect] = effect
-        changes[.state] = state
-        changes[.seed] = seed
-        self.changes = changes
+        let all: [MigratedValue: Change?] = [.message: message, .effect: effect, .state: state, .seed: seed]
+        changes = all.compactMapValues { $0 }
     }
 }
 
