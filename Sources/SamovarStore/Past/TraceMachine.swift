@@ -108,22 +108,18 @@ public struct TraceMachine {
     }
 
     private func span(of record: Record, _ ordered: [OpenEffect], _ dead: OpenEffect?) -> TraceSpan? {
-        let parent: TraceSpan.Place?
-        var failure: String?
+        let (parent, failure): (TraceSpan.Place?, String?)
         switch record.event {
-        case .started: if record.turn > 1 { return nil } else { parent = nil }
-        case .applied, .streamed: parent = Self.parent(of: record.origin)
-        case .refused(let verdict):
-            parent = Self.parent(of: record.origin)
-            failure = verdict.words
-        case .quarantined(let text):
-            parent = Self.parent(of: record.origin)
-            failure = text
+        case .started where record.turn == 1: (parent, failure) = (nil, nil)
+        case .applied, .streamed: (parent, failure) = (Self.parent(of: record.origin), nil)
+        case .refused(let verdict): (parent, failure) = (Self.parent(of: record.origin), verdict.words)
+        case .quarantined(let text): (parent, failure) = (Self.parent(of: record.origin), text)
         case .attemptFailed(let effect, let reason, let text, _):
-            parent = Self.parent(effect)
-            failure = text.isEmpty ? reason.rawValue : "\(reason.rawValue): \(text)"
-        case .requeued(let effect), .dropped(let effect): parent = (open[effect] ?? dead).map { .effect($0.id) }
-        case .done, .dead, .workerJoined, .workerLeft, .sessionExpired, .drained, .divergenceAccepted, .controlled, .stateDigest:
+            (parent, failure) = (Self.parent(effect), text.isEmpty ? reason.rawValue : "\(reason.rawValue): \(text)")
+        case .requeued(let effect), .dropped(let effect):
+            (parent, failure) = ((open[effect] ?? dead).map { TraceSpan.Place.effect($0.id) }, nil)
+        case .started, .done, .dead, .workerJoined, .workerLeft, .sessionExpired, .drained, .divergenceAccepted, .controlled,
+            .stateDigest:
             return nil
         }
         return TraceSpan(
