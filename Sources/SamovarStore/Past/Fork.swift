@@ -9,9 +9,9 @@ public struct Fork: Sendable {
     /// In the order of their turns.
     public private(set) var batches: [RecordBatch] = []
     /// Effects that are open, held or not.
-    public private(set) var effects = 0
+    public let effects: Int
     /// Sessions that are ended.
-    public private(set) var sessions = 0
+    public let sessions: Int
 
     private static let batchBytes = 1 << 20
 
@@ -26,16 +26,12 @@ public struct Fork: Sendable {
     init(of state: StoreState, from timeline: Timeline, holdsEffects: Bool) {
         let (turn, time) = (state.head, state.time)
         let why = "turn \(turn) of timeline \(timeline) was forked, and its key is another one now; requeue it or drop it"
-        for effect in state.ledger.open.values.sorted(by: { $0.id < $1.id }) {
-            effects += 1
-            guard holdsEffects else { continue }
+        (effects, sessions) = (state.ledger.open.count, state.sessions.sessions.count)
+        for effect in holdsEffects ? state.ledger.open.values.sorted(by: { $0.id < $1.id }) : [] {
             let failure = Failure(reason: .diverged, text: why, attempts: effect.failures + effect.deaths)
             append(.dead(effect.id, failure), root: effect.root, after: turn, at: time)
         }
-        for session in state.sessions.sessions.keys.sorted() {
-            sessions += 1
-            append(.sessionExpired(session), after: turn, at: time)
-        }
+        for session in state.sessions.sessions.keys.sorted() { append(.sessionExpired(session), after: turn, at: time) }
         append(.drained, after: turn, at: time)
     }
 }
