@@ -176,14 +176,15 @@ public final class WhatIfMachine {
         case .refused:
             if supposition.replaced[item.turn] != nil { return try apply(chain, &orders) }
             if case .client = item.origin { counts.refused += 1 }
+            return nil
         case .started:
             other.engine.skip(to: item.turn)
             other.absorb(item)
             other.engine.resubscribe(now: item.time, log: &log)
             carryOut(&orders)
+            return nil
         case .attemptFailed(let effect, _, _, _), .done(let effect), .dead(let effect, _):
             if let reason = objection(to: effect) { return reason }
-            other.absorb(item)
         case .dropped(let effect):
             if let reason = objection(to: effect, mayBeDead: true) { return reason }
             if item.origin == .operator {
@@ -192,18 +193,15 @@ public final class WhatIfMachine {
                 // The store drops what a source has left behind, and here it is wanted.
                 return nil
             }
-            other.absorb(item)
         case .requeued(let effect):
             if let reason = objection(to: effect, mayBeDead: true) { return reason }
             guard other.ledger.dead[effect] != nil else { return .ofClosedEffect(effect) }
             counts.requests += 1
-            other.absorb(item)
-        case .controlled:
-            counts.requests += 1
-            other.absorb(item)
+        case .controlled: counts.requests += 1
         case .quarantined: return absorb(quarantined: chain)
-        case .divergenceAccepted, .workerJoined, .workerLeft, .sessionExpired, .drained, .stateDigest: other.absorb(item)
+        case .divergenceAccepted, .workerJoined, .workerLeft, .sessionExpired, .drained, .stateDigest: break
         }
+        other.absorb(item)
         return nil
     }
 
