@@ -50,7 +50,7 @@ extension StoreState {
         writer.writeList(joined.sorted()) { id, writer in
             writer.writeArrayHeader(workerKeys[id] == nil ? 2 : 3)
             writer.write(id)
-            if let since = missing[id] { writer.write(since.microseconds) } else { writer.writeNil() }
+            writer.writeOptional(missing[id])
             if let name = workerKeys[id] { writer.write("\(name)") }
         }
         writer.writeList(ledger.cancelled) { $0.write(to: &$1) }
@@ -99,7 +99,7 @@ extension StoreState {
             let hasKey = try reader.readFields(2, orMore: 3, of: "a worker")
             let id = try reader.readID()
             joined.insert(id)
-            if try !reader.readNil() { missing[id] = Timestamp(microseconds: try reader.readInt64()) }
+            missing[id] = try reader.readOptionalTimestamp()
             if hasKey { workerKeys[id] = try reader.readKeyName() }
         }
         ledger.restore(cancelled: try reader.readList { try EffectLedger.Cancelled(from: &$0) })
