@@ -6,7 +6,7 @@ import DequeModule
 /// another before it that may not: a peer sees view, effects and answers in the order in which turns made them.
 struct Gate<Item> {
     /// The number of the newest turn on disk.
-    private(set) var durable = 0
+    private(set) var durable: Int
     /// Nothing leaves, whatever is on disk.
     private(set) var isHeld = false
     private var waiting: Deque<(floor: Int, item: Item)> = []
