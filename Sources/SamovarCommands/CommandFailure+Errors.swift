@@ -34,6 +34,7 @@ extension CommandFailure {
                 case .configuration: .configuration
                 case .request: .badData
                 case .busy: .tryLater
+                case .forbidden: .noPermission
                 case .inputOutput: .inputOutput
                 }
             self.init(code, escapeForTerminal("\(error)"))

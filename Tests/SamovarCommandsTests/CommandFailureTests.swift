@@ -1,10 +1,11 @@
+import Foundation
 import MessagePack
-import SamovarHost
 import SamovarStore
 import SamovarText
 import Testing
 
 @testable import SamovarCommands
+@testable import SamovarHost
 
 /// How commands end by errors that come from below.
 @Suite struct CommandFailureTests {
@@ -21,6 +22,20 @@ import Testing
         #expect(later?.code == .tryLater && later?.description == "another backup is being made, up to turn 9: ask again")
         let never = CommandFailure(AdminError.refused("effect 3/0 is not dead"))
         #expect(never?.code == .badData && never?.description == "effect 3/0 is not dead")
+    }
+
+    @Test(arguments: [EACCES, EPERM, EROFS])
+    func `A key file that the system forbids has the exit code of a data folder that it forbids`(_ number: CInt) {
+        let failure = CommandFailure(KeyFileError.system("shop.key", "cannot be opened", number: number))
+        #expect(failure?.code == .noPermission)
+        #expect(failure?.description == "shop.key cannot be opened: \(String(cString: strerror(number)))")
+    }
+
+    @Test func `A key file that is not there is a setting, and one that the disk fails to give is an error of input or output`() {
+        let missing = CommandFailure(KeyFileError.system("shop.key", "cannot be opened", number: ENOENT))
+        #expect(missing?.code == .configuration && missing?.description == "shop.key cannot be opened: No such file or directory")
+        let broken = CommandFailure(KeyFileError.system("shop.key", "cannot be read", number: EIO))
+        #expect(broken?.code == .inputOutput && broken?.description == "shop.key cannot be read: Input/output error")
     }
 
     @Test func `What a failure quotes does nothing to a terminal, and its lines stay lines`() {

@@ -13,6 +13,8 @@ public struct KeyFileError: Error, Equatable, Sendable, CustomStringConvertible 
         case request
         /// Another program is at it.
         case busy
+        /// The system does not let this user have the file or the folder.
+        case forbidden
         /// The system has failed to read or write.
         case inputOutput
     }
@@ -24,7 +26,12 @@ public struct KeyFileError: Error, Equatable, Sendable, CustomStringConvertible 
 
     /// With the system's reason.
     static func system(_ path: String, _ what: String, number: Int32 = errno) -> KeyFileError {
-        let isMissing = number == ENOENT || number == EACCES
-        return KeyFileError("\(path) \(what): \(String(cString: strerror(number)))", isMissing ? .configuration : .inputOutput)
+        let kind: Kind =
+            switch number {
+            case ENOENT: .configuration
+            case EACCES, EPERM, EROFS: .forbidden
+            default: .inputOutput
+            }
+        return KeyFileError("\(path) \(what): \(String(cString: strerror(number)))", kind)
     }
 }
