@@ -6,7 +6,8 @@ import Synchronization
 /// A page's client of its store. When the store has ended its session, another one follows: nothing of a page depends on one.
 package final class PageClient: Sendable {
     private let make: @Sendable () throws -> StoreClient
-    private let state: Mutex<(client: StoreClient, isClosed: Bool)>
+    /// With what ends a pause.
+    private let state: Mutex<(client: StoreClient, isClosed: Bool, bell: AsyncStream<Void>.Continuation?)>
     private let logger: Logger
 
     /// Before the next session, so that no store can keep a page busy with them.
@@ -15,7 +16,7 @@ package final class PageClient: Sendable {
     /// - Parameter make: gives a client that has not run.
     package init(logger: Logger, _ make: @escaping @Sendable () throws -> StoreClient) throws {
         (self.make, self.logger) = (make, logger)
-        state = Mutex((try make(), false))
+        state = Mutex((try make(), false, nil))
     }
 
     /// Until `close`, or the task is cancelled.
@@ -38,8 +39,25 @@ package final class PageClient: Sendable {
                 }
                 logger.warning("another session is begun, for the store has ended this one: \(error)")
                 // Whoever ends this meanwhile ends the next client: only one that has run abandons what was sent to it.
-                try? await Task.sleep(for: Self.pause)
+                await wait(Self.pause)
             }
+        }
+    }
+
+    /// Waits so long, or until `close`.
+    func wait(_ time: Duration) async {
+        // Each has a stream of its own: the task that is cancelled ends the one that it waits for.
+        let (end, bell) = AsyncStream<Void>.makeStream()
+        state.withLock { state in
+            state.bell = bell
+            if state.isClosed { bell.finish() }
+        }
+        await withTaskGroup(of: Void.self) { group in
+            // Ends early with the task.
+            group.addTask { try? await Task.sleep(for: time) }
+            group.addTask { for await _ in end {} }
+            _ = await group.next()
+            group.cancelAll()
         }
     }
 
@@ -54,9 +72,11 @@ package final class PageClient: Sendable {
 
     /// Ends the session and `run`.
     package func close() {
-        state.withLock { state in
+        let (client, bell) = state.withLock { state in
             state.isClosed = true
-            return state.client
-        }.close()
+            return (state.client, state.bell)
+        }
+        client.close()
+        bell?.finish()
     }
 }
