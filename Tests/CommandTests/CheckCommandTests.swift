@@ -28,8 +28,10 @@ import Testing
     }
 
     /// Runs a store while something is done, with these inputs.
-    private func serve(_ inputs: [String] = [], _ body: () async throws -> Void = {}) async throws {
-        let up = try start(1, ["up", "--workers", "0"])
+    private func serve(
+        _ inputs: [String] = [], variables: [String: String] = [:], _ body: () async throws -> Void = {}
+    ) async throws {
+        let up = try start(1, ["up", "--workers", "0"], variables)
         try await eventually("the store serves") { up.errors.contains("serving") }
         for input in inputs { #expect(try await run(1, "send", input).end == .exited(0)) }
         try await body()
@@ -137,6 +139,17 @@ import Testing
         let check = try await run(1, "check", "--format", "json", variables: other)
         #expect(check.end == .exited(65))
         #expect(check.output.contains(#""openEffects":1,"#) && check.output.contains(#""problems":["effect "#), "\(check.output)")
+    }
+
+    @Test func `A source that the build does not want any more need not be one that it can read`() async throws {
+        let other = ["VERSIONED_EFFECT": "words"]
+        try await serve(variables: ["VERSIONED_SOURCE": "feed"]) {
+            let check = try await run(1, "check", variables: other)
+            #expect(check.end == .exited(0), "\(check.output)\(check.errors)")
+            #expect(check.output.contains("\n  effects    1 open, 0 dead\n"), "\(check.output)")
+        }
+        let check = try await run(1, "check", variables: other)
+        #expect(check.end == .exited(0), "\(check.output)\(check.errors)")
     }
 
     @Test func `After a crash the turns without a snapshot are replayed, and what could not be compared is said`() async throws {

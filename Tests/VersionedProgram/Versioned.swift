@@ -92,6 +92,10 @@ enum Versioned: OpenProgram, Migrating {
         }
     }
 
+    static func subscriptions(_ state: State) -> [Subscription<Versioned>] {
+        variable("VERSIONED_SOURCE").map { [.source(Effect(text: $0), id: "source")] } ?? []
+    }
+
     static func failed(_ effect: Effect, _ failure: Failure) -> Message? { nil }
 }
 

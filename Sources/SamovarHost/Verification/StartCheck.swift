@@ -74,9 +74,8 @@ public struct StartCheck: Sendable {
         author = try opened.author() ?? "\(machine.schema)"
         snapshot = machine.restored > 0 ? machine.restored : nil
         replayed = machine.replayed
-        let (open, dead) = (machine.openEffects, machine.deadEffects.map(\.effect))
         let kept = machine.keptOutputs
-        (openEffects, deadEffects, outputs) = (open.count, dead.count, kept.count)
+        (openEffects, deadEffects, outputs) = (machine.openEffects.count, machine.deadEffects.count, kept.count)
         sessions = machine.books.sessions.count
         // The program is asked for its subscriptions and its view now, and may refuse the seed of a new timeline.
         _ = try opened.start(&machine, seed: configuration.seed, accepting: accepted.fresh, now: HostClock().now())
@@ -86,8 +85,10 @@ public struct StartCheck: Sendable {
             throw StoreError(.program, "the view cannot be made: \(error)")
         }
         warnings = notes
+        // Of a source that this build does not want any more, its start has made an end.
+        let effects = machine.openEffects + machine.deadEffects.map(\.effect)
         problems =
-            Self.unreadable((open + dead).map { ("effect \($0.id)", $0.payload) }, as: P.Effect.self, "effects")
+            Self.unreadable(effects.map { ("effect \($0.id)", $0.payload) }, as: P.Effect.self, "effects")
             + Self.unreadable(kept.map { ("output \($0.id)", $0.bytes) }, as: P.Output.self, "outputs")
     }
 
