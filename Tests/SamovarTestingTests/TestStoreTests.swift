@@ -124,9 +124,10 @@ import Testing
         store.advance(by: .seconds(59))
         store.advance(by: .seconds(1)) { $0.ticks = 1 }
         store.advance(by: .seconds(3_600)) { $0.ticks = 61 }
+        // In any order.
         store.expectSubscriptions([
-            .every(.seconds(60), id: "tick", send: .ticked), .on(.resumed, id: "resumed", send: .resumed),
-            .source(.listen, id: "source"),
+            .source(.listen, id: "source"), .every(.seconds(60), id: "tick", send: .ticked),
+            .on(.resumed, id: "resumed", send: .resumed),
         ])
         store.send(.watch(false)) { $0.isWatching = false }
         store.advance(by: .seconds(3_600))

@@ -64,12 +64,13 @@ extension TestStore {
         report("expectOutputs", "the outputs are not as expected", difference, at: location)
     }
 
-    /// Compares what the state wants to hear of, in the order in which `subscriptions` returns it.
+    /// Compares what the state wants to hear of, by label: the order means nothing.
     public func expectSubscriptions(_ expected: [Subscription<P>], at location: SourceLocation = #_sourceLocation) {
         var labels: Set<Label> = []
         // Of two with one label only the first counts.
         let actual = P.subscriptions(state).filter { labels.insert($0.id).inserted }
-        let difference = Difference(expected: expected, actual: actual, named: "subscriptions")
+        let difference = Difference(
+            expected: expected.sorted { $0.id < $1.id }, actual: actual.sorted { $0.id < $1.id }, named: "subscriptions")
         report("expectSubscriptions", "the subscriptions are not as expected", difference, at: location)
     }
 
