@@ -13,9 +13,11 @@ import Testing
         let owner = try #require(ProcessTable.all(naming: first.data).first { $0.command == "store" })
         let second = try Child(
             Executable.counter, ["store", "--data", scratch.folder("b"), "--endpoint", endpoint], in: scratch)
-        #expect(try await second.wait() == .exited(78))
+        #expect(try await second.wait() == .exited(75))
         #expect(
-            second.errors.contains("error: another store, process \(owner.id), listens at \(endpoint): "), "\(second.errors)")
+            second.errors.contains(
+                "error: another store, process \(owner.id), listens at \(endpoint): name another endpoint for this one, or end the other"
+            ), "\(second.errors)")
         let view = try Child(Executable.counter, ["view", "--endpoint", endpoint], in: scratch)
         #expect(try await view.wait() == .exited(0), "\(view.errors)")
         #expect(view.output.contains(#""sync":"1""#), "the first one still serves")
@@ -63,21 +65,25 @@ import Testing
         try await store.stop()
     }
 
-    @Test func `A store that finds its port taken when it is started again is tried until it serves`() async throws {
+    @Test(arguments: [false, true])
+    func `A store that finds its endpoint taken when it is started again is tried until it serves`(hasPorts: Bool) async throws {
         let scratch = try Scratch()
-        let port = ["--endpoint", "tcp://127.0.0.1:\(try Ports.free())", "--insecure-tcp"]
-        let store = try await CounterStore(workers: 0, in: scratch, data: scratch.folder("one"), arguments: port)
+        let endpoint = hasPorts ? "tcp://127.0.0.1:\(try Ports.free())" : "ipc://" + scratch.folder("sockets")
+        let arguments = ["--endpoint", endpoint] + (hasPorts ? ["--insecure-tcp"] : [])
+        let store = try await CounterStore(workers: 0, in: scratch, data: scratch.folder("one"), arguments: arguments)
         let process = try #require(ProcessTable.all(naming: store.data).first { $0.command == "store" })
         let supervisor = try #require(ProcessTable.entry(store.up.id))
         supervisor.send(SIGSTOP)
         try await eventually("up is stopped") { supervisor.isStopped }
         process.send(SIGKILL)
         try await eventually("the store has died") { ProcessTable.entry(process.id) == nil }
-        let other = try await CounterStore(workers: 0, in: scratch, data: scratch.folder("two"), arguments: port)
+        let other = try await CounterStore(workers: 0, in: scratch, data: scratch.folder("two"), arguments: arguments)
         supervisor.send(SIGCONT)
-        try await eventually("the port is taken: \(store.up.errors)") {
-            store.up.errors.contains("error: cannot listen at \(port[1]): bind \(port[1]): Address already in use")
-        }
+        let told =
+            hasPorts
+            ? "error: cannot listen at \(endpoint): bind \(endpoint): Address already in use, by another store or program: "
+            : "error: another store, process "
+        try await eventually("the endpoint is taken: \(store.up.errors)") { store.up.errors.contains(told) }
         try await other.stop()
         try await eventually("it serves again: \(store.up.errors)") {
             store.up.errors.components(separatedBy: "] serving").count == 3

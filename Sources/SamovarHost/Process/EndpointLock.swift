@@ -11,7 +11,8 @@ enum EndpointLock {
 
     /// Runs `body`, which makes the sockets and has closed them when it returns: libzmq removes their files then, whosever they are.
     ///
-    /// - Throws: `EndpointError` if another store listens there, or if its folder or file cannot be made; what `body` throws.
+    /// - Throws: `StoreError` if another store listens there, which may end; `EndpointError` if its folder or file cannot be made; what
+    ///   `body` throws.
     static func hold<Result>(_ endpoint: Endpoint, _ body: () throws -> Result) throws -> Result {
         let file = "\(endpoint.folder)/store.lock"
         let descriptor = try lock(file, of: endpoint)
@@ -23,7 +24,7 @@ enum EndpointLock {
         return try body()
     }
 
-    private static func lock(_ file: String, of endpoint: Endpoint) throws(EndpointError) -> CInt {
+    private static func lock(_ file: String, of endpoint: Endpoint) throws -> CInt {
         let end = ContinuousClock.now + wait
         while true {
             try SocketFolder.make(endpoint.folder)
@@ -46,7 +47,8 @@ enum EndpointLock {
                     throw EndpointError("cannot lock \(file): \(String(cString: strerror(errno)))")
                 }
                 guard ContinuousClock.now < end else {
-                    throw EndpointError(
+                    throw StoreError(
+                        .busy,
                         "another store, \(holder(descriptor)), listens at \(endpoint): name another endpoint for this one, or end the other"
                     )
                 }

@@ -183,9 +183,10 @@ final class StoreLoop: Sendable {
                 logger.warning("\($0)")
             }
         } catch let error as ZeroMQError {
+            let what = "cannot listen at \(configuration.endpoint): \(error)"
+            guard error.code == .addressInUse else { throw StoreError(.configuration, what) }
             // Whoever has the address may leave it again.
-            let code: StoreError.Code = error.code == .addressInUse ? .busy : .configuration
-            throw StoreError(code, "cannot listen at \(configuration.endpoint): \(error)")
+            throw StoreError(.busy, "\(what), by another store or program: name another endpoint for this one, or end the other")
         }
     }
 
