@@ -13,6 +13,8 @@ public struct PostgreSQLAddress: Hashable, Sendable, CustomStringConvertible {
     public let description: String
     /// Its hosts one by one, as settings that take the place of its own; one without settings if it names none or one.
     let hosts: [[String: String]]
+    /// Whether it has several hosts, and would take whichever answers first. A service may say otherwise.
+    package let takesAnyHost: Bool
     /// Service, host, port and database: the same for whoever comes there, and however.
     package let target: [String]
 
@@ -28,6 +30,8 @@ public struct PostgreSQLAddress: Hashable, Sendable, CustomStringConvertible {
         }
         description = text
         hosts = Self.hosts(of: options)
+        takesAnyHost =
+            hosts.count > 1 && options["service"] == nil && ["any", nil].contains(options["target_session_attrs"])
         target = Self.target(of: options)
         guard !Self.isLocal(options) else {
             self.text = text
@@ -50,7 +54,10 @@ public struct PostgreSQLAddress: Hashable, Sendable, CustomStringConvertible {
         }
         defer { PQconninfoFree(options) }
         // What is not said, libpq takes from its variables.
-        let variables = ["host": "PGHOST", "hostaddr": "PGHOSTADDR", "service": "PGSERVICE", "sslmode": "PGSSLMODE"]
+        let variables = [
+            "host": "PGHOST", "hostaddr": "PGHOSTADDR", "service": "PGSERVICE", "sslmode": "PGSSLMODE",
+            "target_session_attrs": "PGTARGETSESSIONATTRS",
+        ]
         var found = variables.compactMapValues { getenv($0).map { String(cString: $0) } }
         var option = options
         while let name = option.pointee.keyword {

@@ -24,6 +24,11 @@ public struct PostgreSQLPlace: Hashable, Sendable, CustomStringConvertible {
         guard let place = Self(try PostgreSQLAddress(address), schema: schema ?? "samovar") else {
             throw PostgreSQLAddressError("the name of a schema has 1 to 40 of a-z, 0-9 and _, a letter first")
         }
+        // A replica that comes first would be asked again and again, and never has the journal to give.
+        guard !place.address.takesAnyHost else {
+            throw PostgreSQLAddressError(
+                "several hosts, of which one may be a replica: add target_session_attrs=read-write, which finds the primary")
+        }
         self = place
     }
 

@@ -24,6 +24,21 @@ import Testing
         #expect(error?.description == "the name of a schema has 1 to 40 of a-z, 0-9 and _, a letter first")
     }
 
+    @Test func `Several hosts of which any would do are refused with what to add, for one may be a replica`() throws {
+        let text = "several hosts, of which one may be a replica: add target_session_attrs=read-write, which finds the primary"
+        for hosts in ["a.example,b.example/shop?", "/shop?host=/run/a,/run/b&", "/shop?hostaddr=127.0.0.1,127.0.0.2&"] {
+            for setting in ["", "target_session_attrs=any"] {
+                let error = #expect(throws: PostgreSQLAddressError.self) {
+                    try PostgreSQLPlace("postgresql://\(hosts)\(setting)")
+                }
+                #expect(error?.description == text)
+            }
+            _ = try PostgreSQLPlace("postgresql://\(hosts)target_session_attrs=read-write")
+            _ = try PostgreSQLPlace("postgresql://\(hosts)service=shop")
+        }
+        _ = try PostgreSQLPlace("postgresql://a.example/shop")
+    }
+
     @Test(arguments: [
         ("postgresql://clerk@db.example:5432/shop?schema=till&connect_timeout=3", true),
         ("postgres://DB.example/shop?schema=till&sslmode=verify-full", true),
