@@ -236,7 +236,7 @@ struct EffectLedger: Equatable, Sendable {
         guard var effect = exhume(id, keepingPlace: true)?.effect else { return }
         let hasPlace = effect.label.map { labels.revive(id, $0) } ?? false
         effect.history = effect.history.reopened(
-            by: hasPlace ? effect.history.requeued : order, at: now, ordered: effect.ordered,
+            by: hasPlace ? effect.opened : order, at: now, ordered: effect.ordered,
             expiry: effect.options.limits.total.map { now + $0 })
         open(effect, hasPlace: hasPlace)
     }

@@ -57,11 +57,12 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
         public var adoptedStream: AdoptedStream?
         /// When it was ordered; nil while it may be handed out since then.
         public var ordered: Timestamp?
-        /// The order that opened it again, behind the others with its label; nil if it has its first place among them.
+        /// Of one that was dead: the order by which it took its place among those with its label, which is its own if it has kept its first place.
+        /// Builds before this one have nil in that case.
         public var requeued: EffectID?
 
         /// Of the effect when it is opened again by an order: how far it has streamed stays, and its attempts start anew.
-        package func reopened(by order: EffectID?, at now: Timestamp, ordered: Timestamp, expiry: Timestamp?) -> History {
+        package func reopened(by order: EffectID, at now: Timestamp, ordered: Timestamp, expiry: Timestamp?) -> History {
             History(
                 failed: failed, notBefore: now, expiry: expiry, place: place, adoptedStream: adoptedStream, ordered: ordered,
                 requeued: order)

@@ -231,6 +231,23 @@ import Testing
         #expect(ledger.formerly(beside: former) != former.formerly(beside: ledger))
     }
 
+    @Test func `Nor is one of a build that did not note the requeue of an effect which has kept its place in a lane that stops`() {
+        let (id, options) = (EffectID(turn: 1, ordinal: 0), RunOptions(id: "label", policy: .lane(limit: 2, behindDead: .stops)))
+        var ledger = EffectLedger()
+        ledger.order(effect(1, root: 1, options))
+        ledger.bury(id, Failure(reason: .threw, text: "no", attempts: 1))
+        ledger.requeue(id, by: EffectID(turn: 9, ordinal: 0), now: at(9))
+        #expect(ledger.open[id]?.history.requeued == id)
+
+        var former = EffectLedger()
+        var history = OpenEffect.History(notBefore: at(9))
+        history.ordered = Timestamp(microseconds: 7)
+        former.open(OpenEffect(id: id, root: 1, instance: .main, options: options, payload: [0x01], history: history))
+        ledger.forgetChanges()
+        former.forgetChanges()
+        #expect(ledger != former && ledger.formerly(beside: former) == former.formerly(beside: ledger))
+    }
+
     @Test func `Which attempt of an effect that never died has failed last is compared with a snapshot of any build`() {
         func ledger(failed counter: Int) -> EffectLedger {
             var ledger = EffectLedger()

@@ -160,6 +160,34 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `What was requeued in a lane has the same span of each end behind a snapshot, whether the lane stops or goes on`(
+        _ stops: Bool
+    ) throws {
+        let rig = try Self.rig()
+        var job = Shop.Job(name: "a", diesSilently: true, id: "label", policy: "lane", limit: 9)
+        job.stops = stops
+        rig.order(job)
+        for _ in 1...2 {
+            let task = try #require(rig.takeTasks(worker(1)).first)
+            rig.exchange(.result([task.failed("no", permanent: true)], credit: 99), from: worker(1))
+            #expect(rig.ask("requeue", effect: "3/0")?.refusal == nil)
+        }
+        let last = try #require(rig.takeTasks(worker(1)).first)
+        rig.exchange(.result([last.answered()], credit: 99), from: worker(1))
+        let batches = rig.committedBatches
+        let all = try Self.spans(of: batches)
+        #expect(
+            all.map { Self.text(of: $0.span.place) } == [
+                "1", "3", "3/0", "5", "3/0 again in 6", "7", "3/0 again in 8",
+            ])
+        for turn in 1..<rig.machine.head {
+            let restored = try Self.machines(after: turn, in: batches).restored
+            let expected = all.filter { $0.turn > turn }.map(\.span)
+            #expect(try Self.spans(of: batches, from: restored).map(\.span) == expected, "after the snapshot of \(turn)")
+        }
+    }
+
     @Test(arguments: CapsuleReplayTests.seeds)
     func `Whatever happens, each effect has ended in one span or is open, and a parent is in the trace of its child`(
         _ seed: UInt64
