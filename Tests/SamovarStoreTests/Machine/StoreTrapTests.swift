@@ -109,6 +109,8 @@ import Testing
         rig.exchange(.result([tasks[0].answered("a"), tasks[1].answered("poison")], credit: 2), from: worker(1))
         rig.round()
         #expect(!store.hasTrapped, "the answer before it is not on disk")
+        let (hasWork, wakeUp) = (rig.machine.hasWork, rig.machine.wakeUp(now: rig.now))
+        #expect(!hasWork && wakeUp > rig.now, "nothing to do but to wait")
         while rig.commit(), !store.hasTrapped { rig.round() }
         #expect(store.hasTrapped)
     }
@@ -140,6 +142,8 @@ import Testing
 
     @Test func `A failure that is suspected is taken when all before it is on disk`() throws {
         let store = try Self.postponed()
+        let (hasWork, wakeUp) = (store.rig.machine.hasWork, store.rig.machine.wakeUp(now: store.rig.now))
+        #expect(!hasWork && wakeUp > store.rig.now, "nothing to do but to wait")
         while store.rig.commit(), !store.hasTrapped { store.rig.round() }
         #expect(store.hasTrapped)
     }
