@@ -70,7 +70,7 @@ public enum QueueOrLabel: Hashable, Sendable, CustomStringConvertible {
 /// ```
 public struct QueueRules: Hashable, Sendable {
     /// No more attempts than this are handed out in each interval. After a restart of the store the first is handed out when its share of the
-    /// interval is over: a rate that is slower than a store is restarted hands out nothing.
+    /// interval is over: where the store is restarted more often than that, nothing ever is.
     public struct Rate: Hashable, Sendable {
         /// The most in a second.
         package static let limit = 100_000
@@ -92,7 +92,8 @@ public struct QueueRules: Hashable, Sendable {
 
     /// Effects that wait are taken from their labels in turn, each label as often as its weight says. Within a label the order stays.
     ///
-    /// Attempts are counted, not the time that they take, among effects that need the same of a worker. An effect without a label counts to a label of its own kind.
+    /// Attempts are counted, not the time that they take, among effects that need the same of a worker. An effect without a label counts to
+    /// a label of its own kind.
     public struct Shares: Hashable, Sendable {
         package static let range = 1...1_000
 

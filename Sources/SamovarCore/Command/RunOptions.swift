@@ -135,8 +135,8 @@ extension RunOptions: Hashable {
 
 /// How long an effect may take; nil is no limit. What passes a limit fails with `Failure.Reason.timedOut`.
 public struct RunLimits: Hashable, Sendable {
-    /// From the moment when it may be handed out until a worker takes it: an attempt, not the effect, waits. It may while the rate of its
-    /// queue holds it back.
+    /// From the moment when it may be handed out until a worker takes it: an attempt, not the effect, waits. The time
+    /// for which the rate of its queue holds it back counts.
     public var waiting: Duration?
     /// One attempt, from its hand-out to a worker. It is retried.
     public var attempt: Duration?
