@@ -18,10 +18,10 @@ extension PackageTemplate {
 
     var unit: String {
         """
-        # \(name.package) as a service of one machine, run as the user \(name.package):
+        # \(name.package) as a service of one machine, run as the user \(name.user):
         #
         #   swift build -c release --static-swift-stdlib --product \(name.package)
-        #   useradd --system --no-create-home \(name.package)
+        #   useradd --system --no-create-home \(name.user)
         #   install -D .build/release/\(name.package) /opt/\(name.package)/\(name.package)
         #   install -m 0644 config/\(name.package).service /etc/systemd/system/
         #   systemctl enable --now \(name.package)
@@ -34,7 +34,7 @@ extension PackageTemplate {
 
         [Service]
         Type=exec
-        User=\(name.package)
+        User=\(name.user)
         # The journal and the sockets: only this user may enter.
         StateDirectory=\(name.package)
         StateDirectoryMode=0700

@@ -10,9 +10,12 @@ struct ScaffoldName: Equatable, Sendable {
     /// Not the program's own name: inside a module, a type of the same name hides it.
     var module: String { type + "Program" }
     var app: String { type + "App" }
+    /// The user of the service. Systems have users and groups of their own, as `backup` and `video`, and no capital letters in their names.
+    var user: String { Self.userPrefix + package.lowercased() }
 
-    /// That of a user, whose name it is on a machine where the program is a service: systemd takes no longer one.
-    static let maximumLength = 31
+    private static let userPrefix = "samovar-"
+    /// So that it is one of a user, too: systemd takes none that is longer than 31.
+    static let maximumLength = 31 - userPrefix.utf8.count
 
     /// - Throws: for a name that cannot be one of a folder, an executable and a Swift type at once.
     init(_ name: String) throws(CommandFailure) {
@@ -40,9 +43,18 @@ struct ScaffoldName: Equatable, Sendable {
         guard name.lowercased() != "samovar" else {
             throw CommandFailure(.usage, "\(shown) is the package that every program depends on: take another name")
         }
+        guard !Self.products.contains(name.lowercased()) else {
+            throw CommandFailure(
+                .usage, "\(shown) is an executable of Samovar, and SwiftPM takes no two of one name: take another name")
+        }
         package = name
         self.type = type
     }
+
+    /// Samovar's own executables beside the tool. A checkout has all of them, also for packages that use none.
+    static let products: Set<String> = [
+        "buttons", "conform", "counter", "dupes", "quotes", "simulator", "stopwatch", "tally", "tickets", "twice", "webhooks",
+    ]
 
     /// Samovar's own modules whose names end in `Program`, without that: SwiftPM refuses two modules of one name, unused ones included.
     static let programs: Set<String> = ["Chaos", "Contract", "Fickle", "Readme", "Trap", "Turnstile", "Versioned"]

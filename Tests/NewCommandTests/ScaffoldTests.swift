@@ -65,6 +65,14 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
         #expect(unit.contains("\nRestartPreventExitStatus=64 65 70 77 78\n"))
     }
 
+    @Test(arguments: [("backup", "samovar-backup"), ("TeaTimer", "samovar-teatimer")])
+    func `The user of its unit is none that a system has of its own`(name: String, user: String) throws {
+        let files = PackageTemplate(name: try ScaffoldName(name), choices: ScaffoldChoices(), source: .copy(of: "/here")).files
+        let unit = try #require(files.first { $0.path == "config/\(name).service" }).text
+        #expect(unit.contains("\nUser=\(user)\n") && unit.contains("\n#   useradd --system --no-create-home \(user)\n"))
+        #expect(unit.hasPrefix("# \(name) as a service of one machine, run as the user \(user):\n"))
+    }
+
     @Test func `The unit says how to build the executable that it installs, before it does`() throws {
         let unit = try #require(try files(ScaffoldChoices())["config/tea-timer.service"])
         let build = try #require(unit.range(of: "#   swift build -c release --static-swift-stdlib --product tea-timer\n"))
@@ -136,7 +144,19 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
         }
     }
 
-    @Test func `A name that means something else or is too long is refused`() {
+    @Test func `A name of an executable of Samovar's own manifest is refused`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let manifest = try String(contentsOf: root.appending(path: "Package.swift"), encoding: .utf8)
+        let products = Set(manifest.matches(of: /\.executable\(name: "(\w+)"/).map { String($0.1) })
+        #expect(products == ScaffoldName.products.union(["samovar"]))
+        for name in ScaffoldName.products.sorted() + ["Counter"] {
+            let error = #expect(throws: CommandFailure.self) { try ScaffoldName(name) }
+            let text = "\"\(name)\" is an executable of Samovar, and SwiftPM takes no two of one name: take another name"
+            #expect(error?.description == text && error?.code == .usage)
+        }
+    }
+
+    @Test func `A name that means something else or is too long is refused`() throws {
         let error = #expect(throws: CommandFailure.self) { try ScaffoldName("program") }
         #expect(
             error?.description
@@ -145,9 +165,9 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
         #expect(throws: CommandFailure.self, "a type of SamovarTesting, which the tests use") { try ScaffoldName("test-store") }
         #expect(throws: CommandFailure.self, "its module would be hidden by OpenProgram") { try ScaffoldName("open") }
         #expect(throws: CommandFailure.self, "the package itself") { try ScaffoldName("SAMOVAR") }
-        let long = String(repeating: "a", count: 32)
+        let long = String(repeating: "a", count: 24)
         let tooLong = #expect(throws: CommandFailure.self) { try ScaffoldName(long) }
-        #expect(tooLong?.description == "\"\(long)\" is too long for a name: it may have 31 letters")
-        #expect(throws: Never.self, "the longest name of a user") { try ScaffoldName(String(long.dropLast())) }
+        #expect(tooLong?.description == "\"\(long)\" is too long for a name: it may have 23 letters")
+        #expect(try ScaffoldName(String(long.dropLast())).user.count == 31, "the longest name of a user")
     }
 }
