@@ -60,11 +60,8 @@ extension JournalServer {
             """
         return try ask("The end of the journal at \(place) cannot be read.") { connection throws(PostgreSQLError) in
             let rows = try connection.run(sql, [.partition])
-            guard let identity = UniqueID(bytes: try rows.bytes(0, 0)) else {
-                throw PostgreSQLError(.unexpected, "the identity of the journal has not 16 bytes")
-            }
             return Partition(
-                identity: identity,
+                identity: try rows.identity(0, 0),
                 row: FenceRow(
                     epoch: try rows.integer(0, 1), nonce: try rows.bytes(0, 2),
                     end: BatchChain(last: try rows.integer(0, 3), digest: try rows.bytes(0, 4))),
@@ -83,6 +80,16 @@ extension JournalServer {
             let rows = try connection.run(sql, [])
             return .ofServer(fsync: try rows.text(0, 0), commit: try rows.text(0, 1), standbys: try rows.text(0, 2))
         }
+    }
+}
+
+extension PostgreSQLRows {
+    /// Of a journal.
+    func identity(_ row: Int, _ column: Int) throws(PostgreSQLError) -> UniqueID {
+        guard let identity = UniqueID(bytes: try bytes(row, column)) else {
+            throw PostgreSQLError(.unexpected, "the identity of the journal has not 16 bytes")
+        }
+        return identity
     }
 }
 

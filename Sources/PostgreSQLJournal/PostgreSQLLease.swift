@@ -44,7 +44,7 @@ final class PostgreSQLLease: JournalLease {
             SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
                 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
                 AND classid::bigint = ((\(Self.key("nonce")) >> 32) & 4294967295) AND objid::bigint = (\(Self.key("nonce")) & 4294967295)),
-            coalesce(until < clock_timestamp(), true), coalesce(address, ''), wanted IS NOT NULL, pg_is_in_recovery()
+            coalesce(until < clock_timestamp(), true), coalesce(address, ''), wanted IS NOT NULL, pg_is_in_recovery(), identity
         FROM \(place.table("partitions")) AS p LEFT JOIN \(place.table("stores")) AS s ON s.id = p.nonce WHERE p.id = $2
         """
     }
@@ -57,7 +57,7 @@ final class PostgreSQLLease: JournalLease {
                 .refused(state: JournalServer.readsOnly), "the server is a replica, and what it lacks would pass for a loss")
         }
         return JournalOwnership(
-            epoch: try rows.integer(0, 0), head: try rows.integer(0, 1), digest: try rows.bytes(0, 2),
+            of: try rows.identity(0, 10), epoch: try rows.integer(0, 0), head: try rows.integer(0, 1), digest: try rows.bytes(0, 2),
             isOwn: try rows.boolean(0, 3), isReleased: try rows.boolean(0, 4), isLockFree: try rows.boolean(0, 5),
             isExpired: try rows.boolean(0, 6), isWanted: try rows.boolean(0, 8), owner: try rows.text(0, 7))
     }

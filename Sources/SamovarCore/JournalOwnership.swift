@@ -1,5 +1,7 @@
 /// Who has a journal that several stores reach, as one look at its database has shown it.
 package struct JournalOwnership: Equatable, Sendable {
+    /// Of the journal: another one may be put in its place. Zero where there is never another.
+    package var identity: UniqueID
     /// Of the store that has taken it last.
     package var epoch: Int
     /// The number of its newest turn.
@@ -20,9 +22,10 @@ package struct JournalOwnership: Equatable, Sendable {
     package var owner: String
 
     package init(
-        epoch: Int, head: Int, digest: [UInt8] = [], isOwn: Bool = false, isReleased: Bool = false, isLockFree: Bool = false,
-        isExpired: Bool = false, isWanted: Bool = false, owner: String = ""
+        of identity: UniqueID = .zero, epoch: Int, head: Int, digest: [UInt8] = [], isOwn: Bool = false, isReleased: Bool = false,
+        isLockFree: Bool = false, isExpired: Bool = false, isWanted: Bool = false, owner: String = ""
     ) {
+        self.identity = identity
         self.epoch = epoch
         self.head = head
         self.digest = digest

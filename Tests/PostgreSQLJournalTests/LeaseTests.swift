@@ -44,9 +44,12 @@ struct LeaseTests {
         try journal.append(Batch(first: 1, last: 3, bytes: [1]))
         #expect(
             try lease.renew(for: .seconds(10))
-                == JournalOwnership(epoch: 1, head: 3, digest: journal.end.digest, isOwn: true, owner: "here"))
+                == JournalOwnership(
+                    of: journal.identity, epoch: 1, head: 3, digest: journal.end.digest, isOwn: true, owner: "here"))
         let other = try PostgreSQLJournal(at: journal.place)
-        #expect(try self.lease(of: other).look() == JournalOwnership(epoch: 1, head: 3, digest: journal.end.digest, owner: "here"))
+        #expect(
+            try self.lease(of: other).look()
+                == JournalOwnership(of: journal.identity, epoch: 1, head: 3, digest: journal.end.digest, owner: "here"))
     }
 
     @Test func `Of a replica, which may be behind, nobody learns who has the journal`() async throws {
@@ -132,7 +135,10 @@ struct LeaseTests {
         #expect(try wish.look().isReleased)
         _ = try wish.renew(for: .seconds(10))
         #expect(try other.beginWriting(beyond: 0) == 2)
-        #expect(try wish.look() == JournalOwnership(epoch: 2, head: 0, digest: other.end.digest, isOwn: true, owner: "there"))
+        #expect(
+            try wish.look()
+                == JournalOwnership(
+                    of: journal.identity, epoch: 2, head: 0, digest: other.end.digest, isOwn: true, owner: "there"))
     }
 
     @Test func `A wish can be taken back, by whoever wished last`() async throws {
@@ -167,6 +173,18 @@ struct LeaseTests {
         let archive = try journal.place.archive()
         #expect(archive.contains("schema \(journal.place.schema)_2"))
         #expect(try PostgreSQLJournal(at: journal.place).epoch == 3, "whoever comes back with 1 is fenced")
+    }
+
+    @Test func `Whose journal was replaced by a shorter one sees another identity and a higher epoch`() async throws {
+        let journal = try server.journal()
+        try journal.append(Batch(first: 1, last: 2, bytes: [1]))
+        let lease = lease(of: journal)
+        let former = try lease.look()
+        #expect(former.identity == journal.identity)
+        try lease.release()
+        _ = try journal.place.archive()
+        let found = try lease.look()
+        #expect(found.identity != former.identity && found.epoch > former.epoch && found.head == 0)
     }
 
     @Test func `A journal to which a store comes back while it is replaced stays in its place`() async throws {

@@ -8,8 +8,8 @@ import ZeroMQ
 /// The start of a store on a journal that several stores reach: interprets what the ``StandbyMachine`` says, on the thread of the loop,
 /// until the journal is this store's.
 struct Standby: ~Copyable {
-    /// The journal has to be opened again: another store has begun its timeline since, or has trimmed what was not followed yet; or it
-    /// was not reached while it was read.
+    /// The journal has to be opened again: another store has begun its timeline since, or has trimmed what was not followed yet; or another
+    /// one is in its place; or it was not reached while it was read.
     struct IsOutdated: Error {
         /// Milliseconds to wait before.
         var pause = 0
@@ -49,7 +49,8 @@ struct Standby: ~Copyable {
     mutating func run(
         _ machine: inout StoreMachine, mayBegin: Bool, isAsking: Bool, page: TrapPage, wait: (_ milliseconds: Int?) throws -> Bool
     ) throws -> Int? {
-        var standby = StandbyMachine(settings, followed: machine.head, mayBegin: mayBegin, now: clock.now())
+        var standby = StandbyMachine(
+            settings, of: journal.identity, followed: machine.head, mayBegin: mayBegin, now: clock.now())
         var actions = isAsking ? standby.handOverRequested(now: clock.now()) : []
         defer {
             tell(lag.takeRest(), through: machine.head)
@@ -64,6 +65,7 @@ struct Standby: ~Copyable {
                     hasAsked = false
                     return epoch
                 case .note(let note): logger.log(level: note.loggerLevel, "\(note.text)")
+                case .openAgain: throw IsOutdated()
                 case .lostTail(let why): throw StoreError(.damaged, "the journal in \(opened.name) has lost its end: \(why)")
                 case .look: actions += try look(&standby)
                 case .follow(let turn): actions += try follow(&standby, &machine, after: turn)

@@ -218,7 +218,8 @@ final class Succession {
                 if journal == nil { journal = DatabaseJournal(database, store: store.number, nonce: world.nonce(), seen: seen) }
                 if let journal { ask(.take(journal)) }
             case .note(let note): world.note("\(store.name): \(note.text)")
-            case .serve, .lostTail: break
+            // No journal is replaced there.
+            case .serve, .lostTail, .openAgain: break
             }
         }
     }

@@ -12,6 +12,8 @@ public enum StandbyAction: Equatable, Sendable {
     case take
     /// Begin service with this number.
     case serve(epoch: Int)
+    /// Another journal is in the place of the one that was followed: open that, and begin anew.
+    case openAgain
     /// The database has lost turns that were in the journal: end, and leave everything as it is.
     case lostTail(String)
     case note(Note)
@@ -39,7 +41,8 @@ public enum StandbyAction: Equatable, Sendable {
 ///
 /// From `looked`, also ended: if the journal has turned back behind what was seen of it, or has another history of the same length. What is
 /// read may never have been confirmed: a server may lose it, and its writer, who was not told that it is durable, may write other turns with
-/// the same numbers. Also from following, by `diverged`.
+/// the same numbers. Also from following, by `diverged`. And if another journal is in its place: a replacement raises the epoch, so one whose
+/// epoch has fallen is a loss all the same.
 ///
 /// Limits: one call to the database at a time. A take of which nobody knows whether it happened is repeated, the same one, until it is known.
 public struct StandbyMachine: ~Copyable {
@@ -54,6 +57,8 @@ public struct StandbyMachine: ~Copyable {
     }
 
     private let settings: LeaseSettings
+    /// Of the journal that is followed.
+    private let identity: UniqueID
     /// Whether a journal without a turn may be taken, which begins a timeline.
     private let mayBegin: Bool
     private(set) var state: State
@@ -76,10 +81,15 @@ public struct StandbyMachine: ~Copyable {
     private var hasLostPatience = false
 
     /// - Parameters:
+    ///   - identity: of the journal, as a look at it says it.
     ///   - followed: the newest turn that was replayed.
     ///   - mayBegin: whether to take a journal without a turn, which begins a timeline. A standby leaves that to others.
-    public init(_ settings: LeaseSettings = LeaseSettings(), followed: Int = 0, mayBegin: Bool, now: Timestamp) {
+    public init(
+        _ settings: LeaseSettings = LeaseSettings(), of identity: UniqueID = .zero, followed: Int = 0, mayBegin: Bool,
+        now: Timestamp
+    ) {
         self.settings = settings
+        self.identity = identity
         self.followed = followed
         self.mayBegin = mayBegin
         state = .resting(until: now)
@@ -115,6 +125,11 @@ public struct StandbyMachine: ~Copyable {
 
     package mutating func looked(_ found: JournalOwnership, now: Timestamp) -> [StandbyAction] {
         guard case .looking(let since) = state else { return [] }
+        guard found.identity == identity || found.epoch < epoch else {
+            state = .ended
+            let text = "the journal was replaced by another one, which ends at turn \(found.head): this one begins again with that"
+            return [.note(Note(.warning, text)), .openAgain]
+        }
         if let loss = loss(in: found) {
             state = .ended
             return [.lostTail(loss)]

@@ -87,7 +87,7 @@ private final class BeginningJournal: SharedJournal {
     func close() throws(JournalError) {}
 
     var end: BatchChain { BatchChain() }
-    func lease(address: String) -> any JournalLease { FollowedLease(JournalOwnership(epoch: epoch, head: last)) }
+    func lease(address: String) -> any JournalLease { FollowedLease(JournalOwnership(of: identity, epoch: epoch, head: last)) }
 
     // MARK: Nothing of this
 

@@ -13,9 +13,9 @@ final class FollowedJournal: SharedJournal {
     /// So many examinations find that what follows was trimmed.
     private let trims: Mutex<Int>
     /// Its owner has more turns than there were when it was opened.
-    private let lease = FollowedLease(JournalOwnership(epoch: 1, head: 5))
+    private let lease: FollowedLease
 
-    let identity = UniqueID(high: 1, low: 2)
+    let identity: UniqueID
     let first = 1
     /// What there was when it was opened.
     let last: Int
@@ -29,6 +29,8 @@ final class FollowedJournal: SharedJournal {
     ) {
         (self.trouble, self.last, self.isNew) = (trouble, last, isNew)
         self.trims = Mutex(trims)
+        identity = UniqueID(high: 1, low: 2)
+        lease = FollowedLease(JournalOwnership(of: identity, epoch: 1, head: 5))
     }
 
     var end: BatchChain { BatchChain() }

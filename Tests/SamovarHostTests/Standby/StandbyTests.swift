@@ -33,14 +33,16 @@ private enum Lamp: OpenProgram {
 
     /// Follows a journal with so many turns more than it knows, until the third wait.
     ///
+    /// - Parameter identity: of the journal that is in its place by then; nil if it is still there.
     /// - Returns: when the owner was asked for it, and when no longer.
     @discardableResult
     private func follow(
-        _ trouble: JournalError = JournalError(.unavailable, "The database is away."), turns: Int = 5, isAsking: Bool = false
+        _ trouble: JournalError = JournalError(.unavailable, "The database is away."), turns: Int = 5, identity: UniqueID? = nil,
+        isAsking: Bool = false
     ) throws -> [Bool] {
         let journal = FollowedJournal(trouble: trouble)
         let opened = try OpenedJournal(reading: FollowedPlace(journal).location)
-        let lease = FollowedLease(JournalOwnership(epoch: 1, head: turns))
+        let lease = FollowedLease(JournalOwnership(of: identity ?? journal.identity, epoch: 1, head: turns))
         var standby = Standby(
             opened, journal, lease, LeaseSettings(), accepted: AcceptedDivergences(), clock: HostClock(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
@@ -59,6 +61,10 @@ private enum Lamp: OpenProgram {
 
     @Test func `One that lacks turns that were trimmed meanwhile opens the journal again, to begin with a snapshot`() {
         #expect(throws: Standby.IsOutdated.self) { try follow(JournalError(.missing, "The turns after 0 were trimmed.")) }
+    }
+
+    @Test func `One in whose place another journal is opens that`() {
+        #expect(throws: Standby.IsOutdated.self) { try follow(turns: 0, identity: UniqueID(high: 3, low: 4)) }
     }
 
     @Test func `A database that does not answer is waited for`() throws {

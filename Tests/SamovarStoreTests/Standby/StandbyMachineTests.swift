@@ -245,6 +245,23 @@ import Testing
                 == [.lostTail("its epoch is 3, and epoch 4 was seen")])
     }
 
+    @Test(arguments: [0, 9, 10, 11])
+    func `A journal that was replaced by another one, be it shorter, is opened again and is no lost end`(_ head: Int) {
+        var machine = Self.warm()
+        var other = Self.journal(epoch: 6, head: head, isReleased: true)
+        other.identity = UniqueID(high: 1, low: 2)
+        let text = "the journal was replaced by another one, which ends at turn \(head): this one begins again with that"
+        #expect(Self.look(&machine, other, now: at(1)) == [Self.note(text, .warning), .openAgain])
+        #expect(machine.deadline == nil && machine.ticked(now: at(2)) == [])
+    }
+
+    @Test func `A server that shows the journal from before a replacement has lost turns`() {
+        var machine = Self.warm()
+        var former = Self.journal(epoch: 2, head: 30, isReleased: true)
+        former.identity = UniqueID(high: 1, low: 2)
+        #expect(Self.look(&machine, former, now: at(1)) == [.lostTail("its epoch is 2, and epoch 4 was seen")])
+    }
+
     @Test func `Another history of the same length is not the one that was followed`() {
         func machine() -> StandbyMachine {
             var machine = Self.warm()
