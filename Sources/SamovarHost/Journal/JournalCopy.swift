@@ -38,14 +38,17 @@ enum JournalCopy {
         let old = try JournalSalvage.timeline(of: source)
         let timeline = isSame ? old : .random()
         let ancestor = "turn \(part?.last ?? turn) of timeline \(old)"
-        let draft = try target.draft(from: source, as: isSame ? .same : .new, behind: begin)
+        // What is missing at the target was not trimmed.
+        let draft = try StoreError.replacing { () throws(JournalError) in
+            try target.draft(from: source, as: isSame ? .same : .new, behind: begin)
+        }
         try fill(
             draft, from: source,
             facts: isSame
                 ? [] : [(OpenedJournal.Fact.timeline, timeline.bytes), (OpenedJournal.Fact.ancestor, Array(ancestor.utf8))],
             behind: begin, through: turn, and: [part].compactMap(\.self), closing: closing)
         try source.close()
-        return (timeline, try target.install(draft))
+        return (timeline, try StoreError.replacing { () throws(JournalError) in try target.install(draft) })
     }
 
     /// Makes a data folder that goes on from a turn of a journal as another timeline.

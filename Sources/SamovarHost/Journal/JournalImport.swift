@@ -26,45 +26,49 @@ public struct JournalImport: Sendable {
     public static func run(
         _ source: JournalLocation, into location: JournalLocation, moves: Bool = false
     ) async throws -> JournalImport {
-        try await onJournalThread {
-            // A folder that is to be made has no replacement to end; nor is it made for a source that is of no use.
-            let found = location.hasNoFolder ? try sound(source) : nil
-            let target = try JournalTarget(location, creating: true)
-            defer { target.close() }
-            if let (journal, archive) = try target.resumed() {
-                return JournalImport(
-                    last: journal.last, timeline: try JournalSalvage.timeline(of: journal), archive: archive, wasResumed: true)
-            }
-            let journal = try found ?? sound(source)
-            guard moves else {
-                let last = journal.last
-                let (timeline, archive) = try JournalCopy.replace(target, by: journal, through: last)
-                return JournalImport(last: last, timeline: timeline, archive: archive)
-            }
-            if let last = try lastMoved(of: journal, to: target, at: location) {
-                let timeline = try JournalSalvage.timeline(of: journal)
-                try journal.close()
-                try source.leave(for: location)
-                return JournalImport(last: last, timeline: timeline, archive: nil, wasMoved: true)
-            }
-            try journal.close()
-            let origin = try source.openToWrite()
-            let wasClosed = try isClosed(origin, in: source, for: location)
-            let last = origin.last
-            let (timeline, archive) = try JournalCopy.replace(target, by: origin, through: last, isSame: true) {
-                try target.requireIdle()
-                guard !wasClosed else { return }
-                try origin.beginWriting()
-                try origin.record(Array(location.fullName.utf8), as: OpenedJournal.Fact.moved)
-            }
-            try source.leave(for: location)
+        try await onJournalThread { try JournalReading.run { try carryOut(source, into: location, moves: moves) } }
+    }
+
+    private static func carryOut(
+        _ source: JournalLocation, into location: JournalLocation, moves: Bool
+    ) throws -> JournalImport {
+        // A folder that is to be made has no replacement to end; nor is it made for a source that is of no use.
+        let found = location.hasNoFolder ? try sound(source) : nil
+        let target = try JournalTarget(location, creating: true)
+        defer { target.close() }
+        if let (journal, archive) = try target.resumed() {
+            return JournalImport(
+                last: journal.last, timeline: try JournalSalvage.timeline(of: journal), archive: archive, wasResumed: true)
+        }
+        let journal = try found ?? sound(source)
+        guard moves else {
+            let last = journal.last
+            let (timeline, archive) = try JournalCopy.replace(target, by: journal, through: last)
             return JournalImport(last: last, timeline: timeline, archive: archive)
         }
+        if let last = try lastMoved(of: journal, to: target, at: location) {
+            let timeline = try JournalSalvage.timeline(of: journal)
+            try journal.close()
+            try source.leave(for: location)
+            return JournalImport(last: last, timeline: timeline, archive: nil, wasMoved: true)
+        }
+        try journal.close()
+        let origin = try source.openToWrite()
+        let wasClosed = try isClosed(origin, in: source, for: location)
+        let last = origin.last
+        let (timeline, archive) = try JournalCopy.replace(target, by: origin, through: last, isSame: true) {
+            try target.requireIdle()
+            guard !wasClosed else { return }
+            try origin.beginWriting()
+            try origin.record(Array(location.fullName.utf8), as: OpenedJournal.Fact.moved)
+        }
+        try source.leave(for: location)
+        return JournalImport(last: last, timeline: timeline, archive: archive)
     }
 
     /// Opens the journal that is to be copied.
     private static func sound(_ source: JournalLocation) throws -> any StoredJournal {
-        let journal = try source.open(examining: true)
+        let journal = try StoreError.replacing { () throws(JournalError) in try source.open(examining: true) }
         if let problem = try JournalExamination(of: journal).problems.first {
             throw StoreError(.damaged, "the journal in \(source) is damaged: \(problem)")
         }

@@ -43,7 +43,7 @@ public enum JournalListing {
     /// Hands over the records of some turns, in order, on a thread of its own.
     ///
     /// - Parameter body: what it throws ends the listing and is passed on.
-    /// - Throws: `StoreError` if the journal cannot be read.
+    /// - Throws: `StoreError` if the journal cannot be read, or if what was to be handed over next was trimmed.
     @discardableResult
     public static func records(
         in location: JournalLocation, _ selection: Selection, _ body: @escaping @Sendable (Record) throws -> Void
@@ -70,14 +70,23 @@ public enum JournalListing {
         _ body: @escaping @Sendable (Batch, ClosedRange<Int>) throws -> Void
     ) async throws -> Extent {
         try await onJournalThread {
-            do {
-                let journal = try location.openBesideStore()
+            var hasBegun = false
+            return try JournalReading.run { () throws -> Extent in
+                let journal = try StoreError.replacing { () throws(JournalError) in try location.openBesideStore() }
                 let extent = Extent(first: journal.first, last: journal.last, moved: try OpenedJournal.place(ofMoved: journal))
                 guard let turns = selection.turns(of: journal) else { return extent }
-                try journal.read(from: turns.lowerBound, through: turns.upperBound) { try body($0, turns) }
+                do {
+                    try journal.read(from: turns.lowerBound, through: turns.upperBound) { batch in
+                        hasBegun = true
+                        try body(batch, turns)
+                    }
+                } catch let error as ReplayError {
+                    throw StoreError(.damaged, "the journal in \(location) cannot be read: \(error)")
+                } catch let error as JournalError where error.code == .missing && hasBegun {
+                    // Another beginning would leave a hole in the list.
+                    throw StoreError(.again, "the list is not whole: \(error) Do it again.")
+                }
                 return extent
-            } catch let error as ReplayError {
-                throw StoreError(.damaged, "the journal in \(location) cannot be read: \(error)")
             }
         }
     }

@@ -1,12 +1,12 @@
 import Journal
 
-/// Reading a whole journal that others write: what is still to be read may be trimmed meanwhile (`--retain`).
+/// Reading a journal that others write: what is still to be read may be trimmed meanwhile (`--retain`).
 enum JournalReading {
     static let attempts = 5
 
     /// Opens and reads a journal, from its new beginning if what was to be read next is missing by then.
     ///
-    /// - Parameter body: throws a `StoreError` if there is no journal.
+    /// - Parameter body: throws a `StoreError` if there is no journal, or if something else is missing.
     static func run<Result>(_ body: () throws -> Result) throws -> Result {
         for _ in 1...attempts {
             do {

@@ -10,8 +10,10 @@ final class FollowedJournal: SharedJournal {
     private let trouble: JournalError
     /// No store has begun its timeline.
     private let isNew: Bool
-    /// So many examinations find that what follows was trimmed.
+    /// So many readings find that what follows was trimmed.
     private let trims: Mutex<Int>
+    /// Is read before the trouble.
+    private let beginning: Batch?
     /// Its owner has more turns than there were when it was opened.
     private let lease: FollowedLease
 
@@ -25,9 +27,10 @@ final class FollowedJournal: SharedJournal {
     let hasSoundFacts = true
 
     init(
-        trouble: JournalError = JournalError(.unavailable, "Nobody reads on."), last: Int = 0, isNew: Bool = false, trims: Int = 0
+        trouble: JournalError = JournalError(.unavailable, "Nobody reads on."), last: Int = 0, isNew: Bool = false, trims: Int = 0,
+        beginning: Batch? = nil
     ) {
-        (self.trouble, self.last, self.isNew) = (trouble, last, isNew)
+        (self.trouble, self.last, self.isNew, self.beginning) = (trouble, last, isNew, beginning)
         self.trims = Mutex(trims)
         identity = UniqueID(high: 1, low: 2)
         lease = FollowedLease(JournalOwnership(of: identity, epoch: 1, head: 5))
@@ -46,15 +49,24 @@ final class FollowedJournal: SharedJournal {
     func chain(behind turn: Int?) throws(JournalError) -> BatchChain { BatchChain() }
 
     func examine(behind turn: Int?, _ body: (Batch) throws -> Void) throws -> JournalError? {
+        try requireUntrimmed()
+        return nil
+    }
+
+    func read(from turn: Int, _ body: (Batch) throws -> Void) throws {
+        try requireUntrimmed()
+        if let beginning { try body(beginning) }
+        if turn <= last { throw trouble }
+    }
+
+    private func requireUntrimmed() throws(JournalError) {
         let left = trims.withLock { trims in
             trims -= 1
             return trims
         }
         guard left < 0 else { throw JournalError(.missing, "What follows was trimmed.") }
-        return nil
     }
 
-    func read(from turn: Int, _ body: (Batch) throws -> Void) throws { if turn <= last { throw trouble } }
     func snapshots() throws(JournalError) -> [Int] { [] }
 
     func snapshot(at turn: Int) throws(JournalError) -> Snapshot { throw JournalError(.missing, "There is none.") }
@@ -75,15 +87,18 @@ final class FollowedJournal: SharedJournal {
 /// Where such a journal is.
 final class FollowedPlace: FencedJournalPlace {
     private let journal: (any SharedJournal)?
+    private let trouble: JournalError
     private let archived = Mutex(0)
 
     var description: String { "followed" }
 
     private static let unused = JournalError(.misuse, "A standby has no use for that.")
 
-    /// - Parameter journal: nil if it cannot be opened.
-    init(_ journal: (any SharedJournal)?) {
-        self.journal = journal
+    /// - Parameters:
+    ///   - journal: nil if it cannot be opened.
+    ///   - trouble: what keeps it from being replaced.
+    init(_ journal: (any SharedJournal)?, trouble: JournalError = FollowedPlace.unused) {
+        (self.journal, self.trouble) = (journal, trouble)
     }
 
     var archives: Int { archived.withLock(\.self) }
@@ -110,7 +125,7 @@ final class FollowedPlace: FencedJournalPlace {
 
     func draft(
         from source: any StoredJournal, as identity: DraftIdentity, behind turn: Int?
-    ) throws(JournalError) -> any JournalDraft { throw Self.unused }
+    ) throws(JournalError) -> any JournalDraft { throw trouble }
 }
 
 /// What the database of such a journal says of its owner, and whether that is asked for the journal.
