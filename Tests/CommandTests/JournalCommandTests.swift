@@ -63,6 +63,31 @@ import Testing
         #expect(try await moved.wait() == .exited(0) && !moved.output.contains("moved to"))
     }
 
+    @Test func `A source that is damaged after its move is not needed, or the backup that is needed is named`() async throws {
+        let (store, turns) = try await Self.stopped()
+        let target = store.scratch.folder("target")
+        func move() async throws -> Child {
+            let child = try Child(
+                Executable.counter, ["journal", "import", "--move", store.data, "--data", target], in: store.scratch)
+            try await child.wait()
+            return child
+        }
+        let first = try await move()
+        #expect(first.end == .exited(0), "\(first.errors)")
+        try await store.damage(turns[1])
+        let again = try await move()
+        #expect(again.end == .exited(0), "\(again.errors)")
+        #expect(again.output.hasPrefix("The journal was moved before: \(target) has it up to turn "), "\(again.output)")
+
+        try FileManager.default.removeItem(atPath: target)
+        let lost = try await move()
+        #expect(lost.end == .exited(65), "\(lost.output)")
+        #expect(lost.errors.hasPrefix("error: the journal in \(store.data) is damaged: "), "\(lost.errors)")
+        let advice =
+            " It was closed to be moved to \(target): if `journal verify` finds none there, restore a backup with `journal import`\n"
+        #expect(lost.errors.hasSuffix(advice), "\(lost.errors)")
+    }
+
     @Test func `A snapshot that cannot be used is named with the reason, and the journal is sound without it`() async throws {
         let store = try await CounterStore(workers: 0)
         try await store.increment(1)

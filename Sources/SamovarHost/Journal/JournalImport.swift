@@ -33,24 +33,27 @@ public struct JournalImport: Sendable {
         _ source: JournalLocation, into location: JournalLocation, moves: Bool
     ) throws -> JournalImport {
         // A folder that is to be made has no replacement to end; nor is it made for a source that is of no use.
-        let found = location.hasNoFolder ? try sound(source) : nil
+        let found = location.hasNoFolder ? try open(source) : nil
+        if let found { try requireSound(found, in: source) }
         let target = try JournalTarget(location, creating: true)
         defer { target.close() }
         if let (journal, archive) = try target.resumed() {
             return JournalImport(
                 last: journal.last, timeline: try JournalSalvage.timeline(of: journal), archive: archive, wasResumed: true)
         }
-        let journal = try found ?? sound(source)
-        guard moves else {
-            let last = journal.last
-            let (timeline, archive) = try JournalCopy.replace(target, by: journal, through: last)
-            return JournalImport(last: last, timeline: timeline, archive: archive)
-        }
-        if let last = try lastMoved(of: journal, to: target, at: location) {
+        let journal = try found ?? open(source)
+        // What has arrived needs no sound source any more.
+        if moves, let last = try lastMoved(of: journal, to: target, at: location) {
             let timeline = try JournalSalvage.timeline(of: journal)
             try journal.close()
             try source.leave(for: location)
             return JournalImport(last: last, timeline: timeline, archive: nil, wasMoved: true)
+        }
+        if found == nil { try requireSound(journal, in: source) }
+        guard moves else {
+            let last = journal.last
+            let (timeline, archive) = try JournalCopy.replace(target, by: journal, through: last)
+            return JournalImport(last: last, timeline: timeline, archive: archive)
         }
         try journal.close()
         let origin = try source.openToWrite()
@@ -67,13 +70,20 @@ public struct JournalImport: Sendable {
     }
 
     /// Opens the journal that is to be copied.
-    private static func sound(_ source: JournalLocation) throws -> any StoredJournal {
-        let journal = try StoreError.replacing { () throws(JournalError) in try source.open(examining: true) }
-        if let problem = try JournalExamination(of: journal).problems.first {
-            throw StoreError(.damaged, "the journal in \(source) is damaged: \(problem)")
+    private static func open(_ source: JournalLocation) throws(StoreError) -> any StoredJournal {
+        try StoreError.replacing { () throws(JournalError) in try source.open(examining: true) }
+    }
+
+    private static func requireSound(_ journal: any StoredJournal, in source: JournalLocation) throws {
+        let examination = try JournalExamination(of: journal)
+        if let problem = examination.problems.first {
+            // No salvage goes on with what was closed.
+            let advice = examination.moved.map {
+                " It was closed to be moved to \($0): if `journal verify` finds none there, restore a backup with `journal import`"
+            }
+            throw StoreError(.damaged, "the journal in \(source) is damaged: \(problem)\(advice ?? "")")
         }
         guard journal.last > 0 else { throw StoreError(.configuration, "the journal in \(source) has no turns") }
-        return journal
     }
 
     /// The last turn at the target if this journal has been moved there before; nil if it is to be moved.
