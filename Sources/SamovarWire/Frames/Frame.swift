@@ -63,68 +63,52 @@ public enum Frame: Equatable, Sendable {
     case request(AdminRequest)
     case reply(AdminReply)
 
-    public var kind: FrameKind {
+    public var kind: FrameKind { heading.kind }
+
+    /// What the header says of it.
+    private var heading: (kind: FrameKind, number: Int) {
         switch self {
-        case .hello: .hello
-        case .welcome: .welcome
-        case .error: .error
-        case .ping: .ping
-        case .pong: .pong
-        case .goodbye: .goodbye
-        case .drain: .drain
-        case .send: .send
-        case .receipt: .receipt
-        case .settle: .settle
-        case .settled: .settled
-        case .waiting: .waiting
-        case .viewRequest: .viewRequest
-        case .view: .view
-        case .tick: .tick
-        case .outputsRequest: .outputsRequest
-        case .outputs: .outputs
-        case .viewsRequest: .viewsRequest
-        case .views: .views
-        case .credit: .credit
-        case .task: .task
-        case .result: .result
-        case .acknowledge: .acknowledge
-        case .cancel: .cancel
-        case .streamed: .streamed
-        case .progress: .progress
-        case .request: .request
-        case .reply: .reply
+        case .hello(let hello): (.hello, hello.epoch)
+        case .welcome(let welcome): (.welcome, welcome.start)
+        case .error: (.error, 0)
+        case .ping(let number): (.ping, number)
+        case .pong(let number): (.pong, number)
+        case .goodbye: (.goodbye, 0)
+        case .drain: (.drain, 0)
+        case .send(_, let confirmed): (.send, confirmed)
+        case .receipt(_, let credit): (.receipt, credit)
+        case .settle(let turn): (.settle, turn)
+        case .settled(let turn, _): (.settled, turn)
+        case .waiting(let turn, _): (.waiting, turn)
+        case .viewRequest(_, let turn): (.viewRequest, turn)
+        case .view(_, let turn, _): (.view, turn)
+        case .tick(_, let head, _, _): (.tick, head)
+        case .outputsRequest(_, _, let waits): (.outputsRequest, waits ? 0 : 1)
+        case .outputs: (.outputs, 0)
+        case .viewsRequest(_, let turn): (.viewsRequest, turn)
+        case .views(let page): (.views, page.after)
+        case .credit(let number): (.credit, number)
+        case .task(_, let number): (.task, number)
+        case .result(_, let credit): (.result, credit)
+        case .acknowledge: (.acknowledge, 0)
+        case .cancel(_, let number): (.cancel, number)
+        case .streamed: (.streamed, 0)
+        case .progress: (.progress, 0)
+        case .request: (.request, 0)
+        case .reply: (.reply, 0)
         }
     }
 
-    package var takesProofs: Bool {
-        if case .hello(let hello) = self { hello.takesProofs } else { false }
-    }
-
-    package var endsSession: Bool {
+    /// The header under which a sender of this timeline sends it.
+    func header(in timeline: Timeline) -> FrameHeader {
+        let (kind, number) = heading
+        var header = FrameHeader(kind, timeline: timeline, number: number)
         switch self {
-        case .hello(let hello): hello.mayHaveEnded
-        case .send(let submissions, _): submissions.last?.endsSession ?? false
-        default: false
+        case .hello(let hello): (header.takesProofs, header.endsSession) = (hello.takesProofs, hello.mayHaveEnded)
+        case .send(let submissions, _): header.endsSession = submissions.last?.endsSession ?? false
+        default: break
         }
-    }
-
-    /// The header's number.
-    package var number: Int {
-        switch self {
-        case .ping(let number), .pong(let number), .credit(let number): number
-        case .send(_, let confirmed): confirmed
-        case .receipt(_, let credit), .result(_, let credit): credit
-        case .settle(let turn), .settled(let turn, _), .waiting(let turn, _): turn
-        case .viewRequest(_, let turn), .view(_, let turn, _): turn
-        case .tick(_, let head, _, _): head
-        case .outputsRequest(_, _, let waits): waits ? 0 : 1
-        case .viewsRequest(_, let turn): turn
-        case .views(let page): page.after
-        case .task(_, let number), .cancel(_, let number): number
-        case .hello(let hello): hello.epoch
-        case .welcome(let welcome): welcome.start
-        case .error, .goodbye, .drain, .outputs, .acknowledge, .streamed, .progress, .request, .reply: 0
-        }
+        return header
     }
 }
 
@@ -183,13 +167,8 @@ public struct Envelope: Equatable, Sendable {
     /// The header and, unless it would be empty, the body.
     public var parts: [[UInt8]] {
         switch content {
-        case .frame(let frame):
-            let header = FrameHeader(
-                frame.kind, takesProofs: frame.takesProofs, endsSession: frame.endsSession, timeline: timeline,
-                number: frame.number)
-            return parts(header, frame.body(with: proof))
-        case .written(let kind, let number, let body):
-            return parts(FrameHeader(kind, timeline: timeline, number: number), body)
+        case .frame(let frame): parts(frame.header(in: timeline), frame.body(with: proof))
+        case .written(let kind, let number, let body): parts(FrameHeader(kind, timeline: timeline, number: number), body)
         }
     }
 

@@ -53,16 +53,14 @@ public struct FrameHeader: Equatable, Sendable {
 
     public var kind: FrameKind
     /// The lowest flag, in HELLO: its sender takes a ``TurnProof`` at the end of the frames that may have one.
-    public var takesProofs: Bool
+    public var takesProofs = false
     /// The second flag, in SEND: the session ends with the last input, if that is applied. In HELLO: such an input was sent before.
-    public var endsSession: Bool
+    public var endsSession = false
     public var timeline: Timeline
     public var number: Int
 
-    public init(_ kind: FrameKind, takesProofs: Bool = false, endsSession: Bool = false, timeline: Timeline, number: Int) {
+    public init(_ kind: FrameKind, timeline: Timeline, number: Int) {
         self.kind = kind
-        self.takesProofs = takesProofs
-        self.endsSession = endsSession
         self.timeline = timeline
         self.number = number
     }
