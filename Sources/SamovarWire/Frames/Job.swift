@@ -221,9 +221,7 @@ extension JobResult.Answer {
         case 0: self = .done(try MessageList(from: &reader))
         case 1:
             try reader.readFields(3, of: "a failure")
-            let name = try reader.readString()
-            guard let reason = Failure.Reason(rawValue: name) else { throw WireError.malformed("unknown reason \(name)") }
-            self = .failed(reason, try reader.readString(), permanent: try reader.readBool())
+            self = .failed(try reader.readReason(), try reader.readString(), permanent: try reader.readBool())
         case 2:
             guard try reader.readNil() else { throw WireError.malformed("a returned job carries nothing") }
             self = .returned
