@@ -31,7 +31,6 @@ struct HeldJobs: Equatable {
     private var waiting: Deque<JobTask> = []
     /// In the order of their leases, in which nearly all of them start: few enough to be searched by halves, and moved together.
     private var running: [Running] = []
-    private var overstaying = 0
     /// No running job is out of time and none overstays before this time.
     private(set) var earliestTimeout: Timestamp?
 
@@ -42,7 +41,7 @@ struct HeldJobs: Equatable {
     var count: Int { waiting.count + running.count }
     var isEmpty: Bool { waiting.isEmpty && running.isEmpty }
     /// Every slot has a job that overstays: nothing that waits can be expected to start.
-    var isStuck: Bool { overstaying == slots }
+    var isStuck: Bool { running.count == slots && running.allSatisfy { $0.phase == .overstaying } }
 
     /// Jobs whose answer is still owed.
     var claims: [JobClaim] {
@@ -101,7 +100,6 @@ struct HeldJobs: Equatable {
     mutating func finish(_ lease: Lease) -> JobClaim? {
         guard let place = place(of: lease) else { return nil }
         let job = running.remove(at: place)
-        if job.phase == .overstaying { overstaying -= 1 }
         return job.isWanted ? job.claim : nil
     }
 
@@ -117,7 +115,6 @@ struct HeldJobs: Equatable {
                 overdue.overstaying.append(running[place].claim)
                 running[place].phase = .overstaying
                 running[place].until = nil
-                overstaying += 1
             }
         }
         earliestTimeout = running.lazy.compactMap(\.until).min()
