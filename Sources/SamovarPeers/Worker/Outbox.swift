@@ -11,8 +11,6 @@ struct Outbox {
     private var sent: Deque<AnswerBatch> = []
     /// How many answers are among it.
     private var sentCount = 0
-    /// Some streamed messages are sent or to be sent.
-    private var hasStreamed = false
     /// What is to be sent: the batch that grows, and before it those that are full.
     private var growing = AnswerBatch()
     private var full: [AnswerBatch] = []
@@ -30,6 +28,10 @@ struct Outbox {
     }
 
     private var unsent: [AnswerBatch] { full + [growing] }
+    /// Some streamed messages are sent or to be sent.
+    private var hasStreamed: Bool {
+        growing.streamed > 0 || full.contains { $0.streamed > 0 } || sent.contains { $0.streamed > 0 }
+    }
 
     /// Answers, streamed messages not counted.
     var count: Int { sentCount + full.reduce(growing.answers) { $0 + $1.answers } }
@@ -77,7 +79,6 @@ struct Outbox {
     mutating func add(_ claim: JobClaim, _ answer: JobResult.Answer) {
         makeRoom(for: answer.size)
         bytes += growing.append(claim, answer)
-        if answer.isStreamed { hasStreamed = true }
     }
 
     /// An answer of one message.
@@ -120,7 +121,6 @@ struct Outbox {
         sent.removeAll(where: \.isEmpty)
         full.removeAll(where: \.isEmpty)
         sentCount = sent.reduce(0) { $0 + $1.answers }
-        hasStreamed = (sent + unsent).contains { $0.streamed > 0 }
     }
 
     mutating func forgetAll() {
