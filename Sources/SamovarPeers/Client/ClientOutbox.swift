@@ -50,13 +50,7 @@ public struct ClientOutbox: Equatable, Sendable {
         switch entry {
         case .opened(let session, let openings, let next): self = ClientOutbox(session: session, openings: openings, next: next)
         case .welcomed(let timeline, let head, let proof, let start):
-            if self.timeline != .zero, self.timeline != timeline {
-                kept.removeAll()
-                oldest = 1
-                witness = 0
-                self.proof = nil
-                self.start = 0
-            }
+            if self.timeline != .zero, self.timeline != timeline { self = ClientOutbox(session: session, openings: openings) }
             self.timeline = timeline
             witness = max(witness, head)
             self.proof.keep(proof)
