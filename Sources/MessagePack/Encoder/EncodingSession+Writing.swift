@@ -49,7 +49,10 @@ extension EncodingSession {
         return MessagePackError(.tooLarge, message, offset: 0)
     }
 
-    private func writeElements(of node: EncodingNode.Slot, to writer: inout MessagePackWriter) {
+    /// - Parameter wrote: hears of each child, and of how many bytes it takes.
+    private func writeElements(
+        of node: EncodingNode.Slot, to writer: inout MessagePackWriter, wrote: (EncodingNode.Child, Int) -> Void = { _, _ in }
+    ) {
         let hasChildren = !node.pointee.children.isEmpty
         node.pointee.withElements { bytes in
             guard hasChildren else { return writer.writeRaw(bytes) }
@@ -57,7 +60,9 @@ extension EncodingSession {
             for index in node.pointee.children.indices {
                 let child = node.pointee.children[index]
                 writer.writeRaw(UnsafeRawBufferPointer(rebasing: bytes[written..<child.offset]))
+                let start = writer.count
                 write(child.node, to: &writer)
+                wrote(child, writer.count - start)
                 written = child.offset
             }
             writer.writeRaw(UnsafeRawBufferPointer(rebasing: bytes[written...]))
@@ -70,8 +75,12 @@ extension EncodingSession {
         guard !node.pointee.children.isEmpty else {
             return node.pointee.withElements { writeSorted($0, $1, node.pointee.count, to: &writer) }
         }
-        let (bytes, starts) = elementsWithChildren(of: node)
-        bytes.withUnsafeBytes { bytes in
+        var elements = MessagePackWriter(reserving: node.pointee.body.count + 64 * node.pointee.children.count)
+        var starts = node.pointee.starts
+        writeElements(of: node, to: &elements) { child, size in
+            for index in child.count..<node.pointee.count { starts[index] += size }
+        }
+        elements.storage.withUnsafeBytes { bytes in
             starts.withUnsafeBufferPointer { writeSorted(bytes, $0, node.pointee.count, to: &writer) }
         }
     }
@@ -102,21 +111,5 @@ extension EncodingSession {
             if one != other { return one < other }
         }
         return first.count < second.count
-    }
-
-    private func elementsWithChildren(of node: EncodingNode.Slot) -> (bytes: [UInt8], starts: [Int]) {
-        let body = node.pointee.body.storage
-        var writer = MessagePackWriter(reserving: body.count + 64 * node.pointee.children.count)
-        var starts = node.pointee.starts
-        var written = 0
-        for child in node.pointee.children {
-            writer.writeRaw(body[written..<child.offset])
-            let start = writer.count
-            write(child.node, to: &writer)
-            for index in child.count..<node.pointee.count { starts[index] += writer.count - start }
-            written = child.offset
-        }
-        writer.writeRaw(body[written...])
-        return (writer.storage, starts)
     }
 }
