@@ -6,17 +6,16 @@ package struct TokenBucket: Equatable, Sendable {
     /// How fast tokens come back, and for how many there is room.
     package struct Pace: Equatable, Sendable {
         /// The time that one token takes, in nanoseconds.
-        fileprivate let pause: Int64
+        fileprivate let pause: Int128
         /// The time that all of them take.
-        fileprivate let depth: Int64
+        fileprivate let depth: Int128
 
         /// - Parameter most: how many tokens a second has at most.
         package init(_ count: Int, per interval: Duration, burst: Int, most: Int) {
-            let (nanoseconds, overflow) = interval.microseconds.multipliedReportingOverflow(by: 1_000)
-            let whole = overflow ? (interval < .zero ? 0 : .max) : nanoseconds
-            pause = max(1_000_000_000 / Int64(max(1, most)), whole / Int64(max(1, count)))
-            let (depth, isTooDeep) = pause.multipliedReportingOverflow(by: Int64(max(1, burst)))
-            self.depth = isTooDeep ? .max : depth
+            let longest = Int128(Int64.max)
+            let whole = min(Int128(interval.microseconds) * 1_000, longest)
+            pause = max(1_000_000_000 / Int128(max(1, most)), whole / Int128(max(1, count)))
+            depth = min(pause * Int128(max(1, burst)), longest)
         }
     }
 
@@ -44,43 +43,35 @@ package struct TokenBucket: Equatable, Sendable {
     /// Clocks have whole microseconds, so a token is there less than one of them early. Else each would come late by as much, and the pace
     /// would not be reached.
     package func next(_ tokens: Int = 1, _ pace: Pace) -> Timestamp {
-        let (needed, overflow) = pace.pause.multipliedReportingOverflow(by: Int64(tokens))
-        guard !overflow, needed <= pace.depth else { return Timestamp(microseconds: .max) }
-        return Self.timestamp(Self.sum(full, needed - pace.depth))
+        let missing = pace.pause * Int128(tokens) - pace.depth
+        guard missing <= 0 else { return Timestamp(microseconds: .max) }
+        return Self.timestamp(Self.sum(full, missing))
     }
 
     /// Takes a token; false if there is none.
     package mutating func take(_ pace: Pace, now: Timestamp) -> Bool {
         guard next(1, pace) <= now else { return false }
-        full = Self.sum(max(full, Self.nanoseconds(now)), pace.pause)
+        spend(1, pace, now: now)
         return true
     }
 
     /// Takes so many tokens, also those that are not there: none passes until they have come back.
     package mutating func spend(_ tokens: Int, _ pace: Pace, now: Timestamp) {
-        let (price, overflow) = pace.pause.multipliedReportingOverflow(by: Int64(tokens))
-        full = Self.sum(max(full, Self.nanoseconds(now)), overflow ? .max : price)
+        full = Self.sum(max(full, Self.nanoseconds(now)), pace.pause * Int128(tokens))
     }
 
     /// Goes on at another pace with the tokens that are there, as far as there is room for them: to change the pace gives none.
     package mutating func change(from former: Pace, to pace: Pace, now: Timestamp) {
         let now = Self.nanoseconds(now)
-        let there = Int128(former.depth) - max(0, Int128(full) - Int128(now))
-        let scaled = there * Int128(pace.pause) / Int128(former.pause)
-        full = Self.sum(now, Int64(clamping: Int128(pace.depth) - min(Int128(pace.depth), scaled)))
+        let there = former.depth - max(0, Int128(full) - Int128(now))
+        full = Self.sum(now, max(0, pace.depth - there * pace.pause / former.pause))
     }
 
     private static func timestamp(_ nanoseconds: Int64) -> Timestamp {
         Timestamp(microseconds: nanoseconds / 1_000 - (nanoseconds % 1_000 < 0 ? 1 : 0))
     }
 
-    private static func nanoseconds(_ time: Timestamp) -> Int64 {
-        let (nanoseconds, overflow) = time.microseconds.multipliedReportingOverflow(by: 1_000)
-        return overflow ? (time.microseconds < 0 ? .min : .max) : nanoseconds
-    }
+    private static func nanoseconds(_ time: Timestamp) -> Int64 { Int64(clamping: Int128(time.microseconds) * 1_000) }
 
-    private static func sum(_ a: Int64, _ b: Int64) -> Int64 {
-        let (sum, overflow) = a.addingReportingOverflow(b)
-        return overflow ? (b < 0 ? .min : .max) : sum
-    }
+    private static func sum(_ a: Int64, _ b: Int128) -> Int64 { Int64(clamping: Int128(a) + b) }
 }
