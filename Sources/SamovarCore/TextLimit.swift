@@ -14,14 +14,12 @@ extension String {
     ///
     /// - Parameter limit: the most characters of the result, which has at most ``TextLimit/bytesPerCharacter`` times as many bytes.
     package func bounded(to limit: Int = TextLimit.characters) -> String {
+        let bytes = limit * TextLimit.bytesPerCharacter
         // No text has more characters than bytes.
-        guard utf8.count > limit, !isWithin(characters: limit, bytes: limit * TextLimit.bytesPerCharacter) else { return self }
+        guard utf8.count > limit, end(characters: limit, bytes: bytes) < endIndex else { return self }
         let mark = "… (\(utf8.count) bytes)"
-        let room = (characters: max(0, limit - mark.count), bytes: limit * TextLimit.bytesPerCharacter - mark.utf8.count)
-        return self[..<end(characters: room.characters, bytes: room.bytes)] + mark
+        return self[..<end(characters: max(0, limit - mark.count), bytes: bytes - mark.utf8.count)] + mark
     }
-
-    private func isWithin(characters: Int, bytes: Int) -> Bool { end(characters: characters, bytes: bytes) == endIndex }
 
     /// The end of the last character that is within both.
     private func end(characters: Int, bytes: Int) -> Index {
