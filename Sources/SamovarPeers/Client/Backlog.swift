@@ -57,12 +57,12 @@ struct Backlog: Equatable {
         return next - 1
     }
 
-    /// The outcome of an input has come; false if it is known already, or no such input was ever made.
-    mutating func answer(_ sequence: Int) -> Bool {
-        guard sequence >= oldest, sequence < next else { return false }
+    /// The outcome of an input has come: the bytes that are no longer counted; nil if it is known already, or no such input was ever made.
+    mutating func answer(_ sequence: Int) -> Int? {
+        guard sequence >= oldest, sequence < next else { return nil }
         let index = sequence - oldest
         let size = entries[index].size
-        guard size > 0 else { return false }
+        guard size > 0 else { return nil }
         entries[index].input = nil
         bytes -= size
         if sequence < cursor { bytesInFlight -= size }
@@ -72,7 +72,7 @@ struct Backlog: Equatable {
             oldest += 1
         }
         cursor = max(cursor, oldest)
-        return true
+        return size
     }
 
     /// Sends from `sequence` on again, at the earliest from the oldest without an outcome.

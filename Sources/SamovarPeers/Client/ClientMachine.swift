@@ -351,10 +351,9 @@ extension ClientMachine {
 
     /// False if the outcome is known already.
     private mutating func take(_ outcome: Outcome, _ actions: inout [Action]) -> Bool {
-        let unanswered = backlog.bytes
-        guard backlog.answer(outcome.sequence) else { return false }
+        guard let size = backlog.answer(outcome.sequence) else { return false }
         connection.hasTold(of: outcome.turn)
-        if isDurable { unseen.insert(outcome.sequence, bytes: unanswered - backlog.bytes) }
+        if isDurable { unseen.insert(outcome.sequence, bytes: size) }
         if outcome.sequence == ending?.sequence, outcome.verdict != .applied { ending = nil }
         var outcome = outcome
         outcome.sequence += base
