@@ -55,6 +55,11 @@ package func hexadecimal(_ word: UInt64) -> String {
     return String(repeating: "0", count: 16 - digits.count) + digits
 }
 
+extension ArraySlice<UInt8> {
+    /// The number that these bytes are, at most eight, with the highest first.
+    @inlinable package var bigEndian: UInt64 { reduce(0) { $0 << 8 | UInt64($1) } }
+}
+
 extension UniqueID: Codable {
     /// Reads it as text.
     public init(from decoder: any Decoder) throws {

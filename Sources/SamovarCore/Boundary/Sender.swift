@@ -97,8 +97,7 @@ public struct Fingerprint: Hashable, Comparable, Sendable, BitwiseCopyable, Cust
     /// The fingerprint of these bytes; nil if they are not 16.
     public init?(bytes: [UInt8]) {
         guard bytes.count == Self.byteCount else { return nil }
-        func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
-        bits = UniqueID(high: word(bytes[..<8]), low: word(bytes[8...]))
+        bits = UniqueID(high: bytes[..<8].bigEndian, low: bytes[8...].bigEndian)
     }
 
     /// Its 16 bytes.

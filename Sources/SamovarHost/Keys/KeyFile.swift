@@ -154,8 +154,7 @@ extension Fingerprint {
         var hash = SHA256()
         key.bytes.withUnsafeBytes { hash.update($0) }
         let words = hash.finalize().prefix(Self.byteCount)
-        func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
-        self.init(high: word(words.prefix(8)), low: word(words.dropFirst(8)))
+        self.init(high: words.prefix(8).bigEndian, low: words.dropFirst(8).bigEndian)
     }
 
     /// Whether the secret of the key stands in a manual, from which somebody may have copied it.

@@ -162,8 +162,6 @@ extension OutboxEntry {
         hash.combine(Array(body))
         return hash.finish()
     }
-
-    fileprivate static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
 extension ClientOutbox {
@@ -177,11 +175,11 @@ extension ClientOutbox {
         var outbox: ClientOutbox?
         var place = 0
         while bytes.count - place >= OutboxEntry.headerBytes {
-            let length = Int(OutboxEntry.number(bytes[place..<place + 4]))
+            let length = Int(bytes[place..<place + 4].bigEndian)
             let end = place + OutboxEntry.headerBytes + length
             if length == 0 || end > bytes.count { break }
             let body = bytes[place + OutboxEntry.headerBytes..<end]
-            guard OutboxEntry.checksum(body) == OutboxEntry.number(bytes[place + 4..<place + OutboxEntry.headerBytes]) else {
+            guard OutboxEntry.checksum(body) == bytes[place + 4..<place + OutboxEntry.headerBytes].bigEndian else {
                 if end == bytes.count { break }
                 throw WireError.malformed("the entry at byte \(place) is damaged")
             }

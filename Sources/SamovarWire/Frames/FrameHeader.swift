@@ -85,8 +85,8 @@ public struct FrameHeader: Equatable, Sendable {
         self.kind = kind
         takesProofs = bytes[7] & 1 != 0
         endsSession = bytes[7] & 2 != 0
-        timeline = Timeline(high: bytes.bigEndian(at: 8), low: bytes.bigEndian(at: 16))
-        number = Int(Int64(bitPattern: bytes.bigEndian(at: 24)))
+        timeline = Timeline(high: bytes[8..<16].bigEndian, low: bytes[16..<24].bigEndian)
+        number = Int(Int64(bitPattern: bytes[24...].bigEndian))
     }
 }
 
@@ -110,9 +110,5 @@ public enum WireError: Error, Equatable, Sendable, CustomStringConvertible {
 extension [UInt8] {
     package mutating func append(bigEndian number: some FixedWidthInteger) {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
-    }
-
-    package func bigEndian(at offset: Int) -> UInt64 {
-        self[offset..<offset + 8].reduce(0) { $0 << 8 | UInt64($1) }
     }
 }
