@@ -21,8 +21,8 @@ public struct MessagePackEncoder: Sendable {
     /// How deep and how large what it writes may be.
     public let limits: MessagePackLimits
     /// Whether, if it is canonical, the fields of a type are sorted as the pairs of dictionaries are.
-    let sortsFields: Bool
-    let floats: FloatForm
+    private(set) var sortsFields = true
+    private(set) var floats: FloatForm
 
     /// An encoder; it may be used again, from any thread.
     ///
@@ -32,24 +32,19 @@ public struct MessagePackEncoder: Sendable {
     public init(canonical: Bool = false, limits: MessagePackLimits = .default) {
         isCanonical = canonical
         self.limits = limits
-        sortsFields = true
         floats = canonical ? .canonical : .exact
     }
 
     /// An encoder of what a store records: canonical, but for −0.0, which a program can tell from 0.0.
     package init(recording limits: MessagePackLimits) {
-        isCanonical = true
-        self.limits = limits
-        sortsFields = true
+        self.init(canonical: true, limits: limits)
         floats = .oneNaN
     }
 
     /// An encoder of values that are shown: canonical, but for the fields of types, which stay in the order of their declaration.
     package init(keepingFieldsInOrder limits: MessagePackLimits) {
-        isCanonical = true
-        self.limits = limits
+        self.init(canonical: true, limits: limits)
         sortsFields = false
-        floats = .canonical
     }
 
     /// Encodes one value.
