@@ -184,13 +184,11 @@ extension ClientOutbox {
                 throw WireError.malformed("the entry at byte \(place) is damaged")
             }
             let entry = try OutboxEntry(from: body)
-            if outbox == nil, case .opened(let session, let openings, let next) = entry {
-                outbox = ClientOutbox(session: session, openings: openings, next: next)
-            } else if outbox == nil {
-                throw Self.noBeginning
-            } else {
-                try outbox?.add(entry)
+            if outbox == nil {
+                guard case .opened(let session, _, _) = entry else { throw Self.noBeginning }
+                outbox = ClientOutbox(session: session)
             }
+            try outbox?.add(entry)
             place = end
         }
         guard let outbox else {
