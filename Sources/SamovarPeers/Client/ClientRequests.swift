@@ -70,7 +70,7 @@ struct ClientRequests {
     }
 
     mutating func answered(by page: Page) -> [PageRequest] {
-        let answered = pages.map(\.request).filter { request in
+        takePages { request in
             switch (request, page) {
             case (.outputs(let place, _, let waits), .outputs(let page)):
                 place == page.after && !(waits && page.outputs.isEmpty && page.lost == nil)
@@ -78,18 +78,16 @@ struct ClientRequests {
             default: false
             }
         }
-        pages.removeAll { answered.contains($0.request) }
-        return answered
     }
 
     /// Pages whose place is of another timeline than this one; all of them if there is none.
     mutating func dropPages(otherThan timeline: Timeline?) -> [PageRequest] {
-        let dropped = pages.map(\.request).filter { request in
-            guard let timeline else { return true }
-            return request.timeline.map { $0 != timeline } ?? false
-        }
-        pages.removeAll { dropped.contains($0.request) }
-        return dropped
+        takePages { timeline == nil || $0.timeline != nil && $0.timeline != timeline }
+    }
+
+    private mutating func takePages(_ isMeant: (PageRequest) -> Bool) -> [PageRequest] {
+        defer { pages.removeAll { isMeant($0.request) } }
+        return pages.map(\.request).filter(isMeant)
     }
 
     /// - Returns: what is to be asked for it.
