@@ -10,14 +10,10 @@ public import SamovarCore
 ///
 /// It is read as a whole or not at all. Whoever changes it keeps all that people have written around the keys.
 public struct KeyTableText: Equatable, Sendable {
-    private enum Line: Equatable {
-        case key(Key, text: String)
-        /// Empty, or a comment.
-        case other(String)
-
-        var key: Key? {
-            if case .key(let key, _) = self { key } else { nil }
-        }
+    private struct Line: Equatable {
+        let text: String
+        /// Nil if it is empty, or a comment.
+        var key: Key?
     }
 
     private var lines: [Line] = []
@@ -35,7 +31,7 @@ public struct KeyTableText: Equatable, Sendable {
             if line.utf8.last == UInt8(ascii: "\r") { line = String(line.unicodeScalars.dropLast()) }
             let first = line.first { !$0.isWhitespace }
             if first == nil || first == "#" {
-                lines.append(.other(line))
+                lines.append(Line(text: line))
                 continue
             }
             do throws(KeyTableError) {
@@ -43,24 +39,18 @@ public struct KeyTableText: Equatable, Sendable {
                 if let place = places.updateValue(index + 1, forKey: key.fingerprint) {
                     throw KeyTableError("its fingerprint is that of line \(place), too")
                 }
-                lines.append(.key(key, text: line))
+                lines.append(Line(text: line, key: key))
             } catch {
                 throw KeyTableError("line \(index + 1): \(error)")
             }
         }
         // The text ends with the end of a line.
-        if lines.last == .other("") { lines.removeLast() }
+        if lines.last?.text == "" { lines.removeLast() }
         table = try KeyTable(lines.compactMap(\.key))
     }
 
     /// The text of the file.
-    public var text: String {
-        lines.map { line in
-            switch line {
-            case .key(_, let text), .other(let text): text + "\n"
-            }
-        }.joined()
-    }
+    public var text: String { lines.map { $0.text + "\n" }.joined() }
 
     /// Adds a key behind the others.
     ///
@@ -71,7 +61,7 @@ public struct KeyTableText: Equatable, Sendable {
                 "\(key.name) cannot be written: names are not empty, limits positive, times whole seconds from 1970 to 9999")
         }
         table = try KeyTable(table.keys + [key])
-        lines.append(.key(key, text: key.line))
+        lines.append(Line(text: key.line, key: key))
     }
 
     /// Takes a key away; false if there is none of this fingerprint.
