@@ -336,17 +336,19 @@ struct EffectScheduler {
         for effect in ledger.open.values.sorted(by: { $0.id < $1.id }) { offer(effect, in: ledger, now: now) }
     }
 
-    /// When the last worker of before has been missing for as long as silence may last; nil if nothing is held.
+    /// When the last worker of before has been missing for as long as silence may last, since one could come back; nil if nothing is held.
     func heldUntil(_ missing: [WorkerID: Timestamp]) -> Timestamp? {
         if awaited.isEmpty, held.isEmpty { return nil }
-        return (awaited.compactMap { missing[$0] }.max() ?? started) + settings.silence
+        let since = awaited.compactMap { missing[$0] }.max() ?? started
+        return max(since, handsOutSince ?? since) + settings.silence
     }
 
     /// Lets the effects of before go, once nobody can be running them unseen.
     ///
+    /// - Parameter isHeldUp: by an outage, which sends workers away.
     /// - Returns: workers of before that have not come back by then.
-    mutating func releaseHeld(in state: borrowing StoreState, now: Timestamp) -> [WorkerID] {
-        guard let end = heldUntil(state.missing), awaited.isEmpty || now >= end else { return [] }
+    mutating func releaseHeld(in state: borrowing StoreState, isHeldUp: Bool, now: Timestamp) -> [WorkerID] {
+        guard let end = heldUntil(state.missing), awaited.isEmpty || (!isHeldUp && now >= end) else { return [] }
         let (missing, effects) = (awaited.sorted(), held.sorted())
         (awaited, held) = ([], [])
         for id in effects { offer(id, in: state.ledger, now: now) }

@@ -107,6 +107,7 @@ public struct StoreMachine: ~Copyable {
     public func wakeUp(now: Timestamp) -> Timestamp {
         // What is read comes before what is decided: “Methods that borrow a machine” in docs/decisions.md says why.
         let (phase, isInDoubt, canTake, timersMayFire) = (phase, turns.isInDoubt, turns.canTake, timersMayFire)
+        let isHeldUp = turns.outage != nil
         let (time, tick) = (time(now), now + settings.tickInterval)
         var next = clock.nextTick
         func wake(_ time: Timestamp?, if applies: Bool = true) { if applies, let time { next = min(next, time) } }
@@ -117,7 +118,7 @@ public struct StoreMachine: ~Copyable {
         wake(digestDue, if: canTake)
         wake(readers.viewDue(head: head))
         wake(readers.idleDue)
-        wake(scheduler.heldUntil(turns.state.missing))
+        wake(scheduler.heldUntil(turns.state.missing), if: !isHeldUp)
 
         switch phase {
         case .stopped: return tick

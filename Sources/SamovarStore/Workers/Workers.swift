@@ -154,7 +154,7 @@ struct Workers {
 
     /// Lets the effects of before a restart go, once nobody can be running them unseen. Who has not come back by then has left.
     mutating func releaseHeld(now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet) {
-        for id in scheduler.releaseHeld(in: turns.state, now: now) {
+        for id in scheduler.releaseHeld(in: turns.state, isHeldUp: turns.outage != nil, now: now) {
             out.note(.warning, "worker \(id) of before the restart has not come back; its jobs go to others")
             writeLeft(id, now: now, &turns)
         }

@@ -28,7 +28,8 @@ import Testing
         scheduler = EffectScheduler(StoreSettings(), start: 2, awaiting: [workerID(1), workerID(2)], effects: [open])
         scheduler.begin(bench.turns.state.ledger, now: at(1))
         func isReleased(by number: UInt8, now: Timestamp) -> Bool {
-            scheduler.noLongerAwaits(workerID(number)) && scheduler.releaseHeld(in: bench.turns.state, now: now).isEmpty
+            scheduler.noLongerAwaits(workerID(number))
+                && scheduler.releaseHeld(in: bench.turns.state, isHeldUp: false, now: now).isEmpty
         }
         #expect(isReleased(by: 1, now: at(2)) && !isReleased(by: 1, now: at(2)))
         #expect(scheduler.dispatcher.waits(open) == nil && scheduler.heldUntil([workerID(2): at(0)]) == at(6))
@@ -44,9 +45,9 @@ import Testing
         scheduler = EffectScheduler(StoreSettings(), start: 2, awaiting: [workerID(2), workerID(1), workerID(3)], effects: [open])
         scheduler.begin(bench.turns.state.ledger, now: at(1))
         #expect(scheduler.noLongerAwaits(workerID(2)) && scheduler.awaited == [workerID(1), workerID(3)])
-        let early = scheduler.releaseHeld(in: bench.turns.state, now: at(6.9))
+        let early = scheduler.releaseHeld(in: bench.turns.state, isHeldUp: false, now: at(6.9))
         #expect(early.isEmpty && scheduler.dispatcher.waits(open) == nil)
-        let missing = scheduler.releaseHeld(in: bench.turns.state, now: at(7))
+        let missing = scheduler.releaseHeld(in: bench.turns.state, isHeldUp: false, now: at(7))
         #expect(missing == [workerID(1), workerID(3)] && scheduler.dispatcher.waits(open) == at(7))
         #expect(scheduler.awaited.isEmpty && scheduler.heldUntil([:]) == nil)
     }

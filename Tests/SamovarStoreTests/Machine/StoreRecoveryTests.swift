@@ -191,6 +191,20 @@ import Testing
         #expect(rig.durable.joined == [workerID(2)])
     }
 
+    @Test func `In an outage, which sends workers away, those of before are missing for no time`() throws {
+        let later = try Self.running().rig.restarted()
+        later.machine.journalIsFull(true, now: later.now)
+        later.tick(later.machine.settings.silence * 3)
+        #expect(later.machine.wakeUp(now: later.now) > later.now && later.machine.turns.state.joined.contains(workerID(1)))
+        later.machine.journalIsFull(false, now: later.now)
+        later.connectWorker(2)
+        later.tick(later.machine.settings.silence - .milliseconds(1))
+        later.exchange(.ping(1), from: worker(2))
+        #expect(later.takeTasks(worker(2)) == [], "worker 1 may still run it")
+        later.tick(.milliseconds(1))
+        #expect(later.durable.joined == [workerID(2)] && later.takeTasks(worker(2)).map(\.name) == ["a"])
+    }
+
     @Test func `A claimed job is adopted and its answer applied`() throws {
         let (rig, claim, task) = try Self.running()
         let later = try rig.restarted()
