@@ -34,8 +34,12 @@ struct EffectScheduler {
     private(set) var isOverdue = false
     /// When queues were resumed last.
     private var resumed: [Queue: Timestamp] = [:]
-    /// Since when effects are handed out without a break; nil if that is over.
-    private var handsOutSince: Timestamp? = Timestamp(microseconds: .min)
+    /// When the last break ended.
+    private var handsOutSince = Timestamp(microseconds: .min)
+    /// When a break began in which nothing is handed out; nil if there is none now.
+    private var breakBegan: Timestamp?
+    /// How long those took that have ended.
+    private var breaks = Duration.zero
     private var watch = QueueWatch()
     /// Effects whose answers wait for their turn, of workers that have left meanwhile.
     var answeredByGone: Set<EffectID> = []
@@ -76,7 +80,7 @@ struct EffectScheduler {
 
     /// Nil if it does not wait for a worker, or may do so for ever. While the store hands nothing out, or its queue is paused, it waits for none.
     private func waitingExpiry(_ effect: OpenEffect, in ledger: EffectLedger) -> Timestamp? {
-        guard let limit = effect.options.limits.waiting, let since = dispatcher.waits(effect.id), let handsOutSince,
+        guard let limit = effect.options.limits.waiting, let since = dispatcher.waits(effect.id), breakBegan == nil,
             !ledger.controls.isPaused(effect.queue)
         else { return nil }
         return max(since, handsOutSince, resumed[effect.queue] ?? since) + limit
@@ -84,9 +88,10 @@ struct EffectScheduler {
 
     /// Effects are handed out from now on, after a break, or not any more: the time of those that wait for a worker begins, or stands still.
     mutating func handsOut(_ doesSo: Bool, in ledger: EffectLedger, now: Timestamp) {
-        guard doesSo != (handsOutSince != nil) else { return }
-        handsOutSince = doesSo ? now : nil
-        guard doesSo else { return }
+        guard doesSo == (breakBegan != nil) else { return }
+        guard let began = breakBegan.take() else { return breakBegan = now }
+        handsOutSince = now
+        breaks += now - began
         for effect in ledger.open.values { limitWaiting(effect, in: ledger) }
     }
 
@@ -336,11 +341,15 @@ struct EffectScheduler {
         for effect in ledger.open.values.sorted(by: { $0.id < $1.id }) { offer(effect, in: ledger, now: now) }
     }
 
-    /// When the last worker of before has been missing for as long as silence may last, since one could come back; nil if nothing is held.
+    /// How soon a worker that was sent away is back: it waits a second, and then for a pause of at most another.
+    private static let comeback = Duration.seconds(2)
+
+    /// When the last worker of before has been missing for as long as silence may last, breaks since the start not counted; nil if nothing is
+    /// held.
     func heldUntil(_ missing: [WorkerID: Timestamp]) -> Timestamp? {
         if awaited.isEmpty, held.isEmpty { return nil }
         let since = awaited.compactMap { missing[$0] }.max() ?? started
-        return max(since, handsOutSince ?? since) + settings.silence
+        return max(since + breaks + settings.silence, handsOutSince + Self.comeback)
     }
 
     /// Lets the effects of before go, once nobody can be running them unseen.

@@ -205,6 +205,30 @@ import Testing
         #expect(later.durable.joined == [workerID(2)] && later.takeTasks(worker(2)).map(\.name) == ["a"])
     }
 
+    @Test func `Behind an outage a worker of before has the time to come back, however long it was missing`() throws {
+        let later = try Self.running().rig.restarted()
+        later.tick(later.machine.settings.silence - .seconds(1))
+        later.machine.journalIsFull(true, now: later.now)
+        later.tick(.seconds(60))
+        later.machine.journalIsFull(false, now: later.now)
+        later.tick(.milliseconds(1_999))
+        #expect(later.durable.joined == [workerID(1)])
+        later.tick(.milliseconds(1))
+        #expect(later.durable.joined == [])
+    }
+
+    @Test func `Outages that come and go do not begin that time anew`() throws {
+        let later = try Self.running().rig.restarted()
+        for round in 0..<3 {
+            #expect(later.machine.turns.state.joined.contains(workerID(1)), "round \(round)")
+            later.machine.journalIsFull(true, now: later.now)
+            later.tick(.seconds(4))
+            later.machine.journalIsFull(false, now: later.now)
+            later.tick(.seconds(2))
+        }
+        #expect(later.durable.joined == [] && later.connectWorker(2).tasks.map(\.name) == ["a"])
+    }
+
     @Test func `A claimed job is adopted and its answer applied`() throws {
         let (rig, claim, task) = try Self.running()
         let later = try rig.restarted()
