@@ -50,7 +50,7 @@ struct Standby: ~Copyable {
         _ machine: inout StoreMachine, mayBegin: Bool, isAsking: Bool, page: TrapPage, wait: (_ milliseconds: Int?) throws -> Bool
     ) throws -> Int? {
         var standby = StandbyMachine(
-            settings, of: journal.identity, followed: machine.head, mayBegin: mayBegin, now: clock.now())
+            settings, of: journal.identity, epoch: journal.epoch, followed: machine.head, mayBegin: mayBegin, now: clock.now())
         var actions = isAsking ? standby.handOverRequested(now: clock.now()) : []
         defer {
             tell(lag.takeRest(), through: machine.head)

@@ -42,7 +42,7 @@ public enum StandbyAction: Equatable, Sendable {
 /// From `looked`, also ended: if the journal has turned back behind what was seen of it, or has another history of the same length. What is
 /// read may never have been confirmed: a server may lose it, and its writer, who was not told that it is durable, may write other turns with
 /// the same numbers. Also from following, by `diverged`. And if another journal is in its place: a replacement raises the epoch, so one whose
-/// epoch has fallen is a loss all the same.
+/// epoch is no higher is looked at as if it were the same.
 ///
 /// Limits: one call to the database at a time. A take of which nobody knows whether it happened is repeated, the same one, until it is known.
 public struct StandbyMachine: ~Copyable {
@@ -67,7 +67,7 @@ public struct StandbyMachine: ~Copyable {
     /// Over all turns up to there; empty if it is not known.
     private var digest: [UInt8] = []
     /// The highest that was seen.
-    private var epoch = 0
+    private var epoch: Int
     /// Looks on end that have found the lock of the same owner free: the answers to the first and the newest of them.
     private var free: (epoch: Int, since: Timestamp, newest: Timestamp)?
     /// Since when the journal shall be handed over; nil if it is only waited for.
@@ -81,15 +81,17 @@ public struct StandbyMachine: ~Copyable {
     private var hasLostPatience = false
 
     /// - Parameters:
-    ///   - identity: of the journal, as a look at it says it.
+    ///   - identity: of the journal that was opened.
+    ///   - epoch: its epoch by then.
     ///   - followed: the newest turn that was replayed.
     ///   - mayBegin: whether to take a journal without a turn, which begins a timeline. A standby leaves that to others.
     public init(
-        _ settings: LeaseSettings = LeaseSettings(), of identity: UniqueID = .zero, followed: Int = 0, mayBegin: Bool,
-        now: Timestamp
+        _ settings: LeaseSettings = LeaseSettings(), of identity: UniqueID = .zero, epoch: Int = 0, followed: Int = 0,
+        mayBegin: Bool, now: Timestamp
     ) {
         self.settings = settings
         self.identity = identity
+        self.epoch = epoch
         self.followed = followed
         self.mayBegin = mayBegin
         state = .resting(until: now)
@@ -125,7 +127,7 @@ public struct StandbyMachine: ~Copyable {
 
     package mutating func looked(_ found: JournalOwnership, now: Timestamp) -> [StandbyAction] {
         guard case .looking(let since) = state else { return [] }
-        guard found.identity == identity || found.epoch < epoch else {
+        guard found.identity == identity || found.epoch <= epoch else {
             state = .ended
             let text = "the journal was replaced by another one, which ends at turn \(found.head): this one begins again with that"
             return [.note(Note(.warning, text)), .openAgain]

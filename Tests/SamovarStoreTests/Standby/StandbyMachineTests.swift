@@ -255,11 +255,20 @@ import Testing
         #expect(machine.deadline == nil && machine.ticked(now: at(2)) == [])
     }
 
-    @Test func `A server that shows the journal from before a replacement has lost turns`() {
-        var machine = Self.warm()
+    @Test func `A server that shows the journal from before a replacement has lost turns, also at the first look`() {
         var former = Self.journal(epoch: 2, head: 30, isReleased: true)
         former.identity = UniqueID(high: 1, low: 2)
-        #expect(Self.look(&machine, former, now: at(1)) == [.lostTail("its epoch is 2, and epoch 4 was seen")])
+        var warm = Self.warm()
+        #expect(Self.look(&warm, former, now: at(1)) == [.lostTail("its epoch is 2, and epoch 4 was seen")])
+        var opened = StandbyMachine(of: UniqueID(high: 3, low: 4), epoch: 4, followed: 10, mayBegin: true, now: at(1))
+        #expect(Self.look(&opened, former, now: at(1)) == [.lostTail("its epoch is 2, and epoch 4 was seen")])
+    }
+
+    @Test func `Another journal whose epoch is no higher was put there by no replacement`() {
+        var machine = Self.warm()
+        var other = Self.journal(epoch: 4, head: 3)
+        other.identity = UniqueID(high: 1, low: 2)
+        #expect(Self.look(&machine, other, now: at(1)) == [.lostTail("it ends at turn 3, and turn 10 was in it")])
     }
 
     @Test func `Another history of the same length is not the one that was followed`() {
