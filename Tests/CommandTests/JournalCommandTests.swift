@@ -66,12 +66,7 @@ import Testing
     @Test func `A source that is damaged after its move is not needed, or the backup that is needed is named`() async throws {
         let (store, turns) = try await Self.stopped()
         let target = store.scratch.folder("target")
-        func move() async throws -> Child {
-            let child = try Child(
-                Executable.counter, ["journal", "import", "--move", store.data, "--data", target], in: store.scratch)
-            try await child.wait()
-            return child
-        }
+        func move() async throws -> Child { try await store.move(store.data, to: target) }
         let first = try await move()
         #expect(first.end == .exited(0), "\(first.errors)")
         try await store.damage(turns[1])
@@ -86,6 +81,25 @@ import Testing
         let advice =
             " It was closed to be moved to \(target): if `journal verify` finds none there, restore a backup with `journal import`\n"
         #expect(lost.errors.hasSuffix(advice), "\(lost.errors)")
+    }
+
+    @Test func `A source that has lost its end is not left for an older copy of it`() async throws {
+        let store = try await CounterStore(workers: 0)
+        try await store.increment(1)
+        let old = store.scratch.folder("old")
+        #expect(try await store.run("journal", "export", old).end == .exited(0))
+        let turn = try await store.increment(1)
+        try await store.stop()
+        let target = store.scratch.folder("target")
+        #expect(try await store.move(store.data, to: target).end == .exited(0))
+        try FileManager.default.removeItem(atPath: target)
+        #expect(try await store.move(old, to: target).end == .exited(0))
+        try await DatabaseQueue(path: store.data + "/journal.sqlite").write { database in
+            try database.execute(sql: "DELETE FROM batches WHERE last >= ?", arguments: [turn])
+        }
+        let again = try await store.move(store.data, to: target)
+        #expect(again.end == .exited(78), "\(again.output)")
+        #expect(again.errors.hasPrefix("error: \(target) has this journal already, up to turn \(turn - 1): "), "\(again.errors)")
     }
 
     @Test func `A snapshot that cannot be used is named with the reason, and the journal is sound without it`() async throws {
@@ -391,6 +405,12 @@ import Testing
 }
 
 extension CounterStore {
+    func move(_ source: String, to target: String) async throws -> Child {
+        let child = try Child(Executable.counter, ["journal", "import", "--move", source, "--data", target], in: scratch)
+        try await child.wait()
+        return child
+    }
+
     /// Changes the batch that holds a turn, behind the back of a store that has ended.
     func damage(_ turn: Int) async throws {
         try await DatabaseQueue(path: data + "/journal.sqlite").write { database in

@@ -22,7 +22,7 @@ public struct JournalImport: Sendable {
     /// - Parameters:
     ///   - source: a backup, which stays as it is, or the journal to move.
     ///   - moves: whether it is moved.
-    /// - Throws: `StoreError` if the source is not sound; nothing was changed then.
+    /// - Throws: `StoreError` if the source is not sound, unless all of it has arrived before; nothing was changed then.
     public static func run(
         _ source: JournalLocation, into location: JournalLocation, moves: Bool = false
     ) async throws -> JournalImport {
@@ -43,11 +43,10 @@ public struct JournalImport: Sendable {
         }
         let journal = try found ?? open(source)
         // What has arrived needs no sound source any more.
-        if moves, let last = try lastMoved(of: journal, to: target, at: location) {
-            let timeline = try JournalSalvage.timeline(of: journal)
+        if moves, let moved = try moved(journal, to: target, at: location) {
             try journal.close()
             try source.leave(for: location)
-            return JournalImport(last: last, timeline: timeline, archive: nil, wasMoved: true)
+            return moved
         }
         if found == nil { try requireSound(journal, in: source) }
         guard moves else {
@@ -86,13 +85,13 @@ public struct JournalImport: Sendable {
         guard journal.last > 0 else { throw StoreError(.configuration, "the journal in \(source) has no turns") }
     }
 
-    /// The last turn at the target if this journal has been moved there before; nil if it is to be moved.
+    /// What is at the target if this journal has been moved there before; nil if it is to be moved.
     ///
     /// - Throws: `StoreError` if another copy of the journal goes on there, which has turns by now that this one lacks: the same timeline
     ///   would go on twice.
-    private static func lastMoved(
-        of journal: any StoredJournal, to target: JournalTarget, at location: JournalLocation
-    ) throws -> Int? {
+    private static func moved(
+        _ journal: any StoredJournal, to target: JournalTarget, at location: JournalLocation
+    ) throws -> JournalImport? {
         let other: any StoredJournal
         do throws(JournalError) {
             other = try target.examined()
@@ -103,10 +102,14 @@ public struct JournalImport: Sendable {
         }
         let isOpen = try other.identity == journal.identity && OpenedJournal.place(ofMoved: other) == nil
         let last = other.last
+        let timeline: Timeline = isOpen ? try JournalSalvage.timeline(of: other) : .zero
         try other.close()
         guard isOpen else { return nil }
         let isClosed = try OpenedJournal.place(ofMoved: journal).map { location.isNamed(by: $0) } ?? false
-        if isClosed, last >= journal.last { return last }
+        // The source may have lost its end since.
+        if isClosed, last >= max(journal.last, journal.witnessed) {
+            return JournalImport(last: last, timeline: timeline, archive: nil, wasMoved: true)
+        }
         throw StoreError(
             .configuration,
             "\(location) has this journal already, up to turn \(last): nothing is moved over it; without --move a copy becomes a new timeline"
