@@ -14,7 +14,7 @@ struct ScaffoldName: Equatable, Sendable {
     var user: String { Self.userPrefix + package.lowercased() }
 
     private static let userPrefix = "samovar-"
-    /// So that it is one of a user, too: systemd takes none that is longer than 31.
+    /// So that ``user`` is the name of one: systemd takes none that is longer than 31.
     static let maximumLength = 31 - userPrefix.utf8.count
 
     /// - Throws: for a name that cannot be one of a folder, an executable and a Swift type at once.

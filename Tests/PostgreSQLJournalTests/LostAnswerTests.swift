@@ -281,7 +281,7 @@ struct LostAnswerTests {
     {
         let server = try await TestServer(["wal_level=logical"])
         let place = try server.journal().place
-        // Or it would mend itself. An open transaction would do so, too, but each start writes four bytes for each one since.
+        // Or it would mend itself. An open transaction would keep it from that, too, but each start writes four bytes for each one since.
         try server.run("SELECT pg_create_logical_replication_slot('oldest', 'pgoutput')")
         try await server.advance(to: 2_107_500_000)
         try PostgreSQLJournal(at: place).append(batch(1))
