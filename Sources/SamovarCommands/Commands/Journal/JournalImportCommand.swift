@@ -10,8 +10,9 @@ struct JournalImportCommand<Types: ProgramTypes>: AsyncParsableCommand {
             discussion: """
                 Example: \(executableName) journal import /backup/monday
                          \(executableName) journal import --move .samovar/\(executableName) --data . --journal postgresql://db.example/shop
-                The source is verified first, unless it has arrived already. A backup stays as it is, and peers of the old timeline drop what belonged to it. With --move the \
-                timeline stays, and nobody notices: for that the source is closed for good, and says where its journal has gone.
+                The source is verified first, unless it has arrived already. A backup stays as it is, and peers of the old timeline drop what \
+                belonged to it. With --move the timeline stays, and nobody notices: for that the source is closed for good, and says where its \
+                journal has gone.
                 """)
     }
 
