@@ -114,7 +114,8 @@ extension CrashPoint {
     @usableFromInline
     static func die() {
         if plan?.isStop == true {
-            kill(getpid(), SIGSTOP)
+            // To this thread: of a signal to the process, another may be told, and this one runs on until it is stopped.
+            raise(SIGSTOP)
             return
         }
         kill(getpid(), SIGKILL)
