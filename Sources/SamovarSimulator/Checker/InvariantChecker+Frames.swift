@@ -127,6 +127,7 @@ extension InvariantChecker {
 
     private func check(_ welcome: Welcome, to peer: Process?) throws(Violation) {
         try reached(welcome.head, "a WELCOME")
+        if let worker = peer as? WorkerProcess { reference.missing.remove(worker.id) }
         guard let client = peer as? ClientProcess else { return }
         let hasEnded = reference.endedByInput.contains(client.session)
         let taken = reference.isOver(client.session) && !hasEnded ? 0 : reference.fates[client.session]?.count ?? 0

@@ -53,6 +53,7 @@ extension InvariantChecker {
         case .workerLeft(let id):
             try requireReason(toLeave: id, record)
             reference.workers.remove(id)
+            reference.missing.remove(id)
             for assignment in reference.assignments.values where assignment.worker == id { assignment.isAbandoned = true }
         case .sessionExpired(let id): try expired(id, record)
         case .divergenceAccepted(let turn, _, _):
@@ -77,6 +78,7 @@ extension InvariantChecker {
         reference.startTime = record.time
         reference.startInstant = world.store.serviceInstant
         reference.startTurn = record.turn
+        reference.missing = reference.workers
         reference.timerOracle.returned(now: record.time)
         (reference.deeds, reference.deedsTold, reference.repliesDone) = ([:], [:], [])
         for queue in reference.rates.keys { reference.rates[queue]?.restart(at: reference.startInstant) }

@@ -122,6 +122,8 @@ final class ReferenceModel {
     var assignments: [Lease: Assignment] = [:]
     var assignmentsOf: [EffectID: [Lease]] = [:]
     var workers: Set<WorkerID> = []
+    /// Those of before the start that were not welcomed since.
+    var missing: Set<WorkerID> = []
     var keys = KeyBook()
     var inputIDs: Set<UInt64> = []
     /// The newest turn of which anybody was told, and the newest input of each session.

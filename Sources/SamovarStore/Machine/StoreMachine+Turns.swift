@@ -205,23 +205,16 @@ extension StoreMachine {
     private mutating func finishDrain(now: Timestamp) {
         guard case .draining(let end) = phase else { return }
         let running = scheduler.dispatcher.running
-        let isQuiet = workers.answers.isEmpty && firings.isEmpty && running == 0 && scheduler.awaited.isEmpty
+        let isQuiet = workers.answers.isEmpty && firings.isEmpty && running == 0
         let isHeldUp = turns.outage != nil
         guard (isQuiet && !isHeldUp) || now >= end else { return }
-        if !isQuiet {
-            let absent = scheduler.awaited.count
-            let missed = [
-                running > 0 || absent == 0 ? "\(count(running, "job")) did not end" : nil,
-                absent > 0 ? "\(count(absent, "worker")) of before did not come back" : nil,
-            ]
-            let text = missed.compactMap(\.self).joined(separator: " and ")
-            out.note(.warning, "\(text) in time; workers will answer after the restart")
-        }
+        if !isQuiet { out.note(.warning, "\(count(running, "job")) did not end in time; workers will answer after the restart") }
         // The commit that waits will not come; nobody has heard of its turns, so their peers will send again.
         guard !isHeldUp else { return stop(.drained, now: now) }
         if isQuiet {
             if isFollowed, digests.isBehind(turns.head) { writeDigest(at: now) }
-            turns.write(.drained, now: now)
+            // A worker of before is not let in any more, so it is not waited for. The next start waits for it.
+            if scheduler.awaited.isEmpty { turns.write(.drained, now: now) }
         }
         phase = .stopped(until: end)
         turns.forgetWhatIsOff()
