@@ -90,7 +90,8 @@ struct Pair<Message: RoundTripMessage, Effect: NumberedEffect>: ~Copyable {
     }
 
     mutating func run() throws {
-        var jobs = perform(worker.ticked(now: now))
+        var jobs: [JobTask] = []
+        perform(worker.ticked(now: now), &jobs)
         while answered < total {
             precondition(!toStore.isEmpty || !toWorker.isEmpty || !jobs.isEmpty, "nothing moves after \(answered) answers")
             let start = samovar_processor_time()
@@ -133,20 +134,19 @@ struct Pair<Message: RoundTripMessage, Effect: NumberedEffect>: ~Copyable {
     }
 
     private mutating func runWorker(_ jobs: inout [JobTask]) throws {
-        for frame in toWorker { jobs += perform(worker.received(try Envelope(parts: frame), now: now)) }
+        for frame in toWorker { perform(worker.received(try Envelope(parts: frame), now: now), &jobs) }
         toWorker.removeAll(keepingCapacity: true)
         while let job = jobs.popLast() {
             let effect = try effects.decode(job.payload)
             let answer = try messages.encode(.answer(effect.number))
             answered += 1
-            jobs += perform(worker.finished(job.lease, .done([answer]), now: now))
+            perform(worker.finished(job.lease, .done([answer]), now: now), &jobs)
         }
-        jobs += perform(worker.flush(now: now))
+        perform(worker.flush(now: now), &jobs)
     }
 
-    /// Returns the jobs that start.
-    private mutating func perform(_ actions: [WorkerMachine.Action]) -> [JobTask] {
-        var jobs: [JobTask] = []
+    /// - Parameter jobs: gets those that start. A list for each call would be most of what this package adds to a round trip.
+    private mutating func perform(_ actions: [WorkerMachine.Action], _ jobs: inout [JobTask]) {
         for action in actions {
             switch action {
             case .send(let envelope): toStore.append(envelope.parts)
@@ -154,6 +154,5 @@ struct Pair<Message: RoundTripMessage, Effect: NumberedEffect>: ~Copyable {
             case .note, .connect, .checkKey, .disconnect, .cancel, .acknowledged, .keyRefused, .refused, .stop: break
             }
         }
-        return jobs
     }
 }
