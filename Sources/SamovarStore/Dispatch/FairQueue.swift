@@ -146,7 +146,7 @@ struct FairLevel {
         // Those that came and went have left a little less than their share; or the others would be behind who comes next, more and more.
         virtualTime = max(virtualTime, member.pass) + 1 / Double(weight)
         member.pass += 1 / Double(member.weight)
-        while let first = idle.min, first.pass <= virtualTime || !first.isNewest { forget(idle.removeMin()) }
+        while let first = idle.min, first.pass <= virtualTime { forget(idle.removeMin()) }
         if member.entries.isEmpty { rest(member) } else { waiting.insert(nextTurn(of: member)) }
         return entry
     }

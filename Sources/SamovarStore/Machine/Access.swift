@@ -72,11 +72,9 @@ struct Access {
     // MARK: Frames
 
     /// Decides before a frame is read: who makes noise is not listened to.
-    mutating func hears(_ identity: Identity, now: Timestamp) -> Bool {
+    func hears(_ identity: Identity, now: Timestamp) -> Bool {
         guard case .key(let fingerprint) = identity, let end = uses[fingerprint]?.isDeafUntil else { return true }
-        if now < end { return false }
-        uses[fingerprint]?.isDeafUntil = nil
-        return true
+        return now >= end
     }
 
     /// Why a frame is not taken; nil if it is.

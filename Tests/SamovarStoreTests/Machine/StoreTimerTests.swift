@@ -88,6 +88,18 @@ import Testing
         #expect(state.total == 2 && state.ticks.count < 100, "\(state.ticks.count)")
     }
 
+    @Test func `Between two inputs, what is due has its turn as often as before the first`() throws {
+        let rig = try StoreWorkerTests.rig(slots: 9, credit: 9) { $0.turnsPerRound = 20 }
+        rig.exchange(inputs([.watch([Self.every(1, missed: .all)])]), from: client(1))
+        // One round.
+        rig.commits = false
+        rig.now = rig.now + .seconds(300)
+        rig.deliver(inputs([.add(1), .add(1)], from: 2), from: client(1))
+        rig.round()
+        let state = try unpacked(Shop.State.self, rig.machine.stateBytes())
+        #expect(state.total == 1 && state.ticks.count == 19, "\(state.total), \(state.ticks.count)")
+    }
+
     @Test func `A timer whose group breaks a limit ends the store, which says so`() throws {
         let engine = TypedEngine(Shop.self, secret: workshopSecret, limits: GroupLimits(turns: 5))
         let rig = try Rig(engine: engine)
