@@ -23,9 +23,12 @@ struct Askers: Sendable {
     private static let cheapSeeds = 20
     /// Suites of tests that take more than this part of the time of all are asked later.
     private static let costlyPart = 25
+    /// So many suites are about a place more than others.
+    private static let closeSuites = 5
 
     private let trial: Trial
     private let worlds: [Asker]
+    /// Those that reach the fewest places come first.
     private let cheapSuites: [Asker]
     private let costlySuites: [Asker]
 
@@ -36,7 +39,7 @@ struct Askers: Sendable {
         trial = Trial(workplace)
         let cheap = min(worlds, Self.cheapSeeds)
         let suites = try trial.suites().map { Kind.suite($0) }
-        let kinds = [.seeds(1...cheap), .smallWorld] + (worlds > cheap ? [.seeds(cheap + 1...worlds)] : []) + suites
+        let kinds = [.seeds(1...cheap)] + (worlds > cheap ? [.smallWorld, .seeds(cheap + 1...worlds)] : []) + suites
         let found = Mutex<[Int: Asker]>([:])
         try inParallel(Array(kinds.enumerated()), jobs: jobs) { number, kind in
             let file = workplace.folder.appending(path: ".build/reached-\(number)")
@@ -55,7 +58,7 @@ struct Askers: Sendable {
         self.worlds = all.filter { if case .suite = $0.kind { false } else { true } }
         let tests = all.filter { if case .suite = $0.kind { true } else { false } }
         let limit = tests.reduce(.zero) { $0 + $1.time } / Self.costlyPart
-        cheapSuites = tests.filter { $0.time <= limit }
+        cheapSuites = tests.filter { $0.time <= limit }.sorted { $0.reaches.count < $1.reaches.count }
         costlySuites = tests.filter { $0.time > limit }
     }
 
@@ -73,9 +76,12 @@ struct Askers: Sendable {
 
     /// Nil if nobody notices. That only the courses of the cheap worlds are others than those recorded is the last thing to be told.
     func judge(_ number: Int) throws -> Trial.Notice? {
+        let suites = cheapSuites.filter { $0.reaches.contains(number) }
+        if let notice = try test(suites.prefix(Self.closeSuites), number) { return notice }
         let cheap = worlds.first.flatMap { $0.reaches.contains(number) ? $0 : nil }
         let first = try cheap.map { try Self.ask($0.kind, "\(number)", trial) }
-        if let notice = try first?.notice ?? test(cheapSuites, number) ?? test(costlySuites, number) ?? simulateOn(number) {
+        let others = suites.dropFirst(Self.closeSuites)
+        if let notice = try first?.notice ?? test(others, number) ?? test(costlySuites[...], number) ?? simulateOn(number) {
             return notice
         }
         guard let cheap, let first, cheap.courses != first.courses else { return nil }
@@ -83,7 +89,7 @@ struct Askers: Sendable {
     }
 
     /// All suites in one process.
-    private func test(_ suites: [Asker], _ number: Int) throws -> Trial.Notice? {
+    private func test(_ suites: ArraySlice<Asker>, _ number: Int) throws -> Trial.Notice? {
         let names = suites.compactMap { asker -> String? in
             guard case .suite(let name) = asker.kind, asker.reaches.contains(number) else { return nil }
             return name

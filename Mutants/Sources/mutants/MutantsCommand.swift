@@ -18,10 +18,13 @@ struct MutantsCommand: ParsableCommand {
     @Option(name: .long, help: "How many mutants.") var count = 60
     @Option(name: .long, help: "Which ones; drawn and printed if not given. Several have one build, and a tally each.") var seed:
         [UInt64] = []
-    @Option(name: .long, help: "Seeds of one virtual minute for each mutant, at most.") var worlds = 300
+    @Option(name: .long, help: "Seeds of one virtual minute for each mutant, at most; with 20, the small world is left out, too.")
+    var worlds = 300
     @Option(name: .long, help: "How many run at once.") var jobs = ProcessInfo.processInfo.activeProcessorCount
     @Option(name: .long, help: "The checkout.") var root = "."
     @Option(name: .long, help: "Only of files whose path begins so, such as SamovarStore/Sessions/.") var below = ""
+    @Option(name: .customLong("number"), parsing: .upToNextOption, help: "Only these, by their numbers in the same sources.")
+    var numbers: [Int] = []
     @Flag(name: .long, help: "Print every mutant that there is, and run none.") var list = false
 
     func validate() throws {
@@ -32,8 +35,9 @@ struct MutantsCommand: ParsableCommand {
         let workplace = Workplace(root: URL(filePath: root).standardizedFileURL, name: "mutants")
         let sources = try Sources(in: workplace.root)
         let all = sources.mutants
+        let chosen = Set(numbers)
         let wanted: [NumberedMutant] = all.enumerated().map { ($0.offset + 1, $0.element) }
-            .filter { $0.mutant.file.hasPrefix(below) }
+            .filter { $0.mutant.file.hasPrefix(below) && (chosen.isEmpty || chosen.contains($0.number)) }
         if list {
             for (number, mutant) in wanted { say(mutant.line(of: number)) }
             return say("\(wanted.count) mutants")
