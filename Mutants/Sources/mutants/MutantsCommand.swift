@@ -15,10 +15,10 @@ struct MutantsCommand: ParsableCommand {
                 """)
     }
 
-    @Option(name: .long, help: "How many mutants.") var count = 60
+    @Option(name: .long, help: "How many mutants, unless their numbers are given.") var count = 60
     @Option(name: .long, help: "Which ones; drawn and printed if not given. Several have one build, and a tally each.") var seed:
         [UInt64] = []
-    @Option(name: .long, help: "Seeds of one virtual minute for each mutant, at most; with 20, the small world is left out, too.")
+    @Option(name: .long, help: "Seeds of one virtual minute for each mutant, at most; up to 20, without the small world.")
     var worlds = 300
     @Option(name: .long, help: "How many run at once.") var jobs = ProcessInfo.processInfo.activeProcessorCount
     @Option(name: .long, help: "The checkout.") var root = "."
@@ -38,6 +38,9 @@ struct MutantsCommand: ParsableCommand {
         let chosen = Set(numbers)
         let wanted: [NumberedMutant] = all.enumerated().map { ($0.offset + 1, $0.element) }
             .filter { $0.mutant.file.hasPrefix(below) && (chosen.isEmpty || chosen.contains($0.number)) }
+        if let stranger = chosen.subtracting(wanted.map(\.number)).min() {
+            throw Failure("there is no mutant \(stranger)\(below.isEmpty ? "" : " below \(below)"): see --list")
+        }
         if list {
             for (number, mutant) in wanted { say(mutant.line(of: number)) }
             return say("\(wanted.count) mutants")
@@ -51,7 +54,7 @@ struct MutantsCommand: ParsableCommand {
             var draw = Draw(seed: seed)
             return draw.shuffled(wanted)
         }
-        let runs = try Preparation(workplace, sources, jobs: jobs).build(orders, count: count)
+        let runs = try Preparation(workplace, sources, jobs: jobs).build(orders, count: chosen.isEmpty ? count : chosen.count)
         let largest = runs.joined().map(\.number).max() ?? 0
         let askers = try Askers(in: workplace, count: largest, worlds: worlds, jobs: jobs)
         say("built and tried without a change in \(start.duration(to: .now).minutes)")
