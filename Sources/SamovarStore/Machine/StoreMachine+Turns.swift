@@ -213,7 +213,7 @@ extension StoreMachine {
         guard !isHeldUp else { return stop(.drained, now: now) }
         if isQuiet {
             if isFollowed, digests.isBehind(turns.head) { writeDigest(at: now) }
-            // A worker of before is not let in any more, so it is not waited for. The next start waits for it.
+            // A worker of before is not let in any more, so it is not waited for. It stays joined, for it may run its jobs.
             if scheduler.awaited.isEmpty { turns.write(.drained, now: now) }
         }
         phase = .stopped(until: end)
