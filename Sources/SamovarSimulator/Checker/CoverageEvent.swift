@@ -94,6 +94,8 @@ public enum CoverageEvent: Int, CaseIterable, Sendable {
     case inDoubt
     /// A store found that the database had lost turns, and stopped.
     case tailLost
+    /// A store stopped in order while workers of before had not come back.
+    case stoppedWithoutAll
     /// A past was looked at that began with a snapshot, and one in several pieces.
     case pastTrimmed
     case pastInPieces

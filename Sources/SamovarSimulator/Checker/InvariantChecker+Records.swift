@@ -63,9 +63,24 @@ extension InvariantChecker {
         // Whoever replays it compares, and ends if it is another.
         case .stateDigest: break
         case .drained:
+            try requireNobodyRuns()
             for id in reference.workers { reference.keys.owners[id] = nil }
             reference.workers.removeAll()
             reference.endsDrained = true
+        }
+    }
+
+    /// The record of an orderly stop says that no worker holds a job: the next start gives what is open to others at once.
+    private func requireNobodyRuns() throws(Violation) {
+        guard !world.swarm.isHarsh else { return }
+        for (id, order) in reference.open.sorted(by: { $0.key < $1.key }) {
+            let running = reference.leases(of: id).first { lease in
+                guard order.failed.map({ lease > $0 }) ?? true, let holder = reference.assignments[lease] else { return false }
+                return holder.isRunning && !holder.isAbandoned && !holder.isSettled && reference.workers.contains(holder.worker)
+            }
+            guard let running else { continue }
+            try require(
+                false, .i6, expected: "no record of an orderly stop while effect \(id) runs", seen: "one, and lease \(running)")
         }
     }
 

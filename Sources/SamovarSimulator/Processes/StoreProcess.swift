@@ -375,6 +375,7 @@ final class StoreProcess: Process {
         if let succession { return try succession.release() }
         if isEarly, isWhole, !world.disk.isFull, world.disk.failure == nil {
             let reference = world.checker.reference
+            if !reference.missing.isEmpty { reference.count(.stoppedWithoutAll) }
             try world.checker.require(
                 reference.endsDrained || !reference.missing.isEmpty, .i6,
                 expected: "the record of an orderly stop at the end of the journal", seen: "none, and nobody may be running a job")
