@@ -89,12 +89,15 @@ public struct Trial: Sendable {
     }
 
     /// Tests of the machines; nil if all pass.
-    public func test(_ change: String, suites: [String]) throws -> Notice? {
+    ///
+    /// - Parameter usual: how long they take without a change; nil if that is not known yet.
+    public func test(_ change: String, suites: [String], usual: Duration? = nil) throws -> Notice? {
         let filter = "^Samovar(Wire|Peers|Store)Tests\\.(\(suites.joined(separator: "|")))/"
+        let seconds = usual.map { 10 + 10 * Int($0.components.seconds) } ?? 120
         // The first issue is enough.
         let run = try ChildProcess.run(
             workplace.tests, ["--testing-library", "swift-testing", "--filter", filter], environment: environment(change),
-            limits: Self.limits(processorSeconds: 120), stop: " recorded an issue ")
+            limits: Self.limits(processorSeconds: seconds), stop: " recorded an issue ")
         switch run.end {
         case .exited(0): return nil
         case .exited(let code) where run.output.contains("Test run with "): return Notice("tests: exit code \(code)")

@@ -94,7 +94,8 @@ struct Askers: Sendable {
             guard case .suite(let name) = asker.kind, asker.reaches.contains(number) else { return nil }
             return name
         }
-        return names.isEmpty ? nil : try trial.test("\(number)", suites: names)
+        let usual = suites.reduce(Duration.zero) { $0 + $1.time }
+        return names.isEmpty ? nil : try trial.test("\(number)", suites: names, usual: usual)
     }
 
     private func simulateOn(_ number: Int) throws -> Trial.Notice? {
