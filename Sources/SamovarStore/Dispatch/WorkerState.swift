@@ -91,7 +91,7 @@ extension Dispatcher {
         @inline(__always)
         func release(of queue: @autoclosure () -> Queue) {
             self.running -= 1
-            if !self.limits.isEmpty { self.held[queue(), default: 1] -= 1 }
+            if !self.limits.isEmpty { self.held[queue()]? -= 1 }
             if self.running == self.sources { self.isIsolated = false }
         }
     }

@@ -311,6 +311,18 @@ import Testing
         #expect(hall.dispatcher.trustsNewcomers)
     }
 
+    @Test func `The attempts of an effect that is closed are not remembered`() {
+        var hall = DispatchHall()
+        hall.join(1, slots: 2)
+        let effects = [hall.order(), hall.order()]
+        hall.assign()
+        for effect in effects { hall.dispatcher.takeBack(effect) }
+        hall.ledger.close(effects[0])
+        hall.dispatcher.forgetClosed(exceptOf: hall.ledger)
+        let older = Lease(start: 1, counter: 0)
+        #expect(effects.map { hall.dispatcher.isOutdated(older, of: $0) } == [false, true])
+    }
+
     @Test func `What was taken back from a line whose workers have no room is not remembered`() {
         var hall = DispatchHall()
         hall.join(1)

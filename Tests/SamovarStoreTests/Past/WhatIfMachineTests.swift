@@ -39,6 +39,20 @@ import Testing
         }
     }
 
+    @Test func `An effect that is supposed may be as large as a store lets it be, and no larger`() throws {
+        let journal = try MillJournal()
+        func suppose(_ letters: Int) throws -> WhatIf {
+            let message = packed(Mill.Message.grind(String(repeating: "a", count: letters)))
+            let machine = WhatIfMachine(Supposition(inserted: [2: [message]]), through: 2) {
+                TypedEngine(Mill.self, secret: millSecret, limits: GroupLimits(effectBytes: 1_000))
+            }
+            for record in journal.records { try machine.take(record) }
+            return try machine.finish()
+        }
+        #expect(try suppose(100).ordered.count == 1)
+        #expect(throws: GroupLimit.self) { try suppose(2_000) }
+    }
+
     @Test func `A chain that is supposed may have as many turns as a store lets it have, and no more`() throws {
         let journal = try MillJournal()
         func suppose(turns: Int) throws -> WhatIf {

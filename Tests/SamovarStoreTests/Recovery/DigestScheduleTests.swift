@@ -28,6 +28,12 @@ import Testing
         #expect(try #require(due(digests, at: 1)) <= at(0))
     }
 
+    @Test func `The first turn is one, behind which a state that is dear waits for a second`() {
+        var digests = DigestSchedule()
+        digests.saw(1, now: at(9))
+        #expect(due(digests, at: 1, snapshotBytes: settings.snapshotInlineBytes + 1) == at(10))
+    }
+
     @Test func `Its own turn is nothing new`() {
         let digests = written(cost: .zero)
         #expect(due(digests, at: 5) == nil && !digests.isBehind(5))
