@@ -297,16 +297,17 @@ import Testing
     @Test func `Each effect says what it waits for, and when it was ordered`() throws {
         let rig = try Self.rig()
         rig.order(Self.job("a", "lane"), Self.job("b", "lane"))
-        rig.exchange(inputs([.wish([Self.wish("pause", queue: "mail")])], from: 2), from: client(1))
+        let pauses = [Self.wish("pause", queue: "mail"), Self.wish("pause", label: "road")]
+        rig.exchange(inputs([.wish(pauses)], from: 2), from: client(1))
         rig.tick(.seconds(60))
-        rig.order(Shop.Job(name: "letter", queue: "mail"), sequence: 3)
+        rig.order(Shop.Job(name: "letter", queue: "mail"), Self.job("c", id: "road"), sequence: 3)
         func waits(_ filter: MessagePackValue) -> [MessagePackValue?] {
             guard case .array(let open)? = rig.ask("effects", filter)?.value["open"] else { return [] }
             return open.map { $0["waitsFor"] }
         }
-        #expect(waits([:]) == [.nil, "label", "pause"])
+        #expect(waits([:]) == [.nil, "label", "pause", "pause"])
         #expect(waits(["olderThan": 30_000]) == [.nil, "label"])
-        #expect(waits(["olderThan": 0]) == [.nil, "label", "pause"])
+        #expect(waits(["olderThan": 0]) == [.nil, "label", "pause", "pause"])
         #expect(rig.ask("effects", ["olderThan": -1])?.refusal == "olderThan is a number of milliseconds")
         #expect(rig.ask("effects", ["olderThan": "long"])?.refusal == "olderThan is a number of milliseconds")
     }

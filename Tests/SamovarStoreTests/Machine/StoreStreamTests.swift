@@ -220,6 +220,18 @@ import Testing
         #expect(try rig.state().done == [])
     }
 
+    @Test func `A worker whose stream is not believed any more loses the effect to others`() throws {
+        let (rig, task) = try Self.running()
+        rig.machine.workerDied(workerID(1), "silent", now: rig.now)
+        #expect(rig.connectWorker(2, credit: 9).tasks.count == 1)
+        rig.machine.workerDied(workerID(2), "silent", now: rig.now)
+        let claim = JobClaim(effect: task.effect, lease: task.lease, token: task.token)
+        rig.connectWorker(1, claims: [claim], credit: 0, epoch: 2, at: worker(3))
+        #expect(rig.connectWorker(4, credit: 9).tasks == [], "it is claimed")
+        rig.exchange(.result([task.streamed(1, "one")], credit: 0), from: worker(3))
+        #expect(rig.takeTasks(worker(4)).map(\.effect) == [task.effect])
+    }
+
     @Test func `An attempt that has failed is cancelled when it tells again what was applied`() throws {
         let (rig, task) = try Self.running(job("a", attempts: 2))
         rig.exchange(.result([task.streamed(1, "one"), task.failed()], credit: 0), from: worker(1))

@@ -166,6 +166,22 @@ import Testing
         }
     }
 
+    @Test func `What is paused and the rules of queues are read from each format of snapshots that has them`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        let wishes = [Shop.Wish(verb: "pause", queue: "mail"), Shop.Wish(verb: "rule", queue: "mail", rate: 5)]
+        rig.exchange(inputs([.wish(wishes)]), from: client(1))
+        let controls = rig.durable.ledger.controls
+        #expect(controls.count == 2)
+        for version in [8, 9, 10] as [UInt8] {
+            var bytes = try rig.durable.snapshot()
+            bytes[3] = version
+            var restored = StoreState(engine: TypedEngine(Shop.self, secret: workshopSecret), window: 4_096)
+            try restored.restore(bytes)
+            #expect(restored.ledger.controls == controls, "format \(version)")
+        }
+    }
+
     @Test func `Subscriptions go by label behind a start of this build, and behind its snapshots`() throws {
         var state = StoreState(engine: TypedEngine(Shop.self, secret: workshopSecret), window: 4_096)
         let schema = Shop.schema

@@ -55,6 +55,16 @@ import Testing
         }
     }
 
+    @Test func `An outage is told when it begins, when it becomes another and when it ends, and not again while it lasts`() {
+        var outages = Outages()
+        var told: [Note?] = []
+        for outage in [.diskFull, .diskFull, .databaseAway, .databaseAway, nil, nil] as [Outage?] {
+            told.append(outages.journal(outage, now: at(3)))
+        }
+        let (full, away) = (Outage.diskFull.note(began: true), Outage.databaseAway.note(began: true))
+        #expect(told == [full, nil, away, nil, Outage.databaseAway.note(began: false), nil])
+    }
+
     private final class Notes: Sendable {
         let turns = Mutex<[Int]>([])
     }
