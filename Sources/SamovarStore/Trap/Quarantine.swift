@@ -59,7 +59,7 @@ struct Quarantine: ~Copyable {
     /// - Parameter hasTurns: the open batch has turns. If one is a suspect's, nothing follows in it.
     mutating func end(_ call: ProgramCall, hasTurns: Bool) -> Bool {
         end()
-        guard !suspects.isEmpty, suspects.contains(call) else { return false }
+        guard suspects.contains(call) else { return false }
         // The trouble may be a later state: one that can be shown acquits nobody of a proven death.
         guard call != .view, call != .state else {
             returned(call)
