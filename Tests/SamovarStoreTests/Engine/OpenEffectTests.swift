@@ -76,6 +76,13 @@ import Testing
         #expect(!Self.effect { $0.failures = 1 }.isOver(under: Lease(start: 1, counter: 1)))
     }
 
+    @Test func `Where an attempt streams beyond a restart, the others of before are over, and those handed out since are not`() {
+        let adopted = Lease(start: 1, counter: 5)
+        let effect = Self.effect { $0.adoptedStream = OpenEffect.AdoptedStream(lease: adopted, start: 3) }
+        let others = [(1, 4), (1, 6), (2, 1), (3, 1), (4, 1)].map { Lease(start: $0.0, counter: $0.1) }
+        #expect(others.map { effect.isOver(under: $0) } == [true, true, true, false, false] && !effect.isOver(under: adopted))
+    }
+
     // MARK: What turns order
 
     @Test func `A log hands each order over once, and has room for those that follow`() {

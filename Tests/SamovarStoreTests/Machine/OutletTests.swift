@@ -82,9 +82,10 @@ import Testing
             out.send(.views(page), to: route, floor: .none)
             out.send(.pong(0), to: route, floor: .none)
         }
+        out.send(.views(page), to: remoteClient(2), floor: .none)
         let counted = out.takeViewBytes()
         let rest = out.takeViewBytes()
-        #expect(counted == [remoteClient(1): 7] && rest.isEmpty)
+        #expect(counted == [remoteClient(1): 7, remoteClient(2): 3] && rest.isEmpty)
     }
 
     @Test mutating func `The newest view that was shown is the newest that has left`() {

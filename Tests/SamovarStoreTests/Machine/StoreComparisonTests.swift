@@ -109,7 +109,7 @@ import Testing
         #expect(try rig.machine.turns.state.differences(from: state) == ["workers"], "whose it is belongs to it")
     }
 
-    @Test func `The effects of sources are compared, unless subscriptions are not`() throws {
+    @Test func `Subscriptions and the effects of their sources are compared, or neither`() throws {
         let rig = try Rig()
         rig.round()
         let state = rig.machine.turns.state
@@ -118,6 +118,9 @@ import Testing
         other.ledger.open(OpenEffect(id: id, root: 0, payload: [0], now: at(0)))
         other.ledger.forgetChanges()
         #expect(try state.differences(from: other) == ["effects"])
+        let wanted = WantedEvent(id: "feed", kind: .source(payload: [0], RunOptions()))
+        other.subscriptions.restore([SubscriptionTable.Activation(id: id, wanted: wanted)])
+        #expect(try state.differences(from: other) == ["effects", "subscriptions"])
         #expect(try state.differences(from: other, subscriptions: false) == [])
     }
 

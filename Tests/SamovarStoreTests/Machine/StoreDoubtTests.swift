@@ -68,10 +68,11 @@ import Testing
     @Test func `The time of a job whose task was held meanwhile begins when the doubt is over`() throws {
         let rig = try Self.rig { rig in
             rig.commits = false
-            rig.exchange(inputs([.order([job("a", timeout: 3)])]), from: client(1))
+            // The other one finds no room, so that there is always something to hand out.
+            rig.exchange(inputs([.order([job("a", timeout: 3), job("b")])]), from: client(1))
         }
         rig.commits = true
-        rig.tick(.seconds(60))
+        for _ in 1...2 { rig.tick(.seconds(30)) }
         rig.machine.leaseIsInDoubt(false, now: rig.now)
         rig.round()
         rig.tick(.seconds(4.9))

@@ -330,6 +330,8 @@ import Testing
         #expect(dropped == [.store], "a journal without that record is replayed as it was")
         let counted = rig.machine.scheduler.dispatcher.meters.closings(0, .dropped)
         #expect(counted == 1, "as metrics tell it")
+        let waits = rig.machine.scheduler.dispatcher.waits(first.effect)
+        #expect(waits == nil, "what is dropped waits for no worker")
     }
 
     @Test func `What the end of a source orders is an effect like any other`() throws {

@@ -83,6 +83,17 @@ struct WatchdogTests {
         #expect(pulse.look()?.number != first?.number, "the same item again is another call")
     }
 
+    @Test func `The start of a program begins after turn 0, for turn 1 is its own`() throws {
+        let pulse = WatchdogPulse()
+        var seen: WatchdogPulse.Call?
+        let engine = TrapEngine { call in
+            if call == .start { seen = pulse.look() }
+            return false
+        }
+        _ = try Rig(engine: engine, marker: TrapMarker(pulse: pulse))
+        #expect(seen?.call == .start && seen?.turn == 0)
+    }
+
     @Test func `A call inside of another is seen in its place, and then the outer one again`() {
         let pulse = WatchdogPulse()
         let marker = TrapMarker(pulse: pulse)

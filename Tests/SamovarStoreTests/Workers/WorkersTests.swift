@@ -143,6 +143,15 @@ import Testing
         #expect(workers.connections[worker(1)] == nil && workers.deadWorkers == 0)
     }
 
+    @Test mutating func `After GOODBYE it is welcomed again on its connection, whatever still waits for the disk there`() throws {
+        var bench = try PartBench()
+        try greet(&bench)
+        try tell(.goodbye, &bench)
+        try greet(epoch: 2, &bench)
+        let told = kinds(&bench)
+        #expect(told == ["welcome to 1"])
+    }
+
     @Test mutating func `Where another worker says HELLO, the one before has left, and what it held goes to others`() throws {
         var bench = try PartBench()
         let open = try #require(try bench.order(job("a")))
