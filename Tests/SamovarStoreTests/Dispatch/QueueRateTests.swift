@@ -141,6 +141,19 @@ import Testing
         #expect(hall.assign() > 100, "without a rule all goes")
     }
 
+    @Test func `Nor does to pause the queue and resume it while the rate is taken back`() {
+        var hall = DispatchHall()
+        hall.join(1, slots: 50)
+        hall.rule(.default, Self.rate(10))
+        for _ in 0..<50 { hall.order() }
+        #expect(hall.assign() == 10)
+        hall.rule(.default, .none)
+        hall.dispatcher.pause(.default)
+        hall.dispatcher.resume(.default)
+        hall.rule(.default, Self.rate(10))
+        #expect(hall.assign() == 0 && hall.assign(at: at(0.1)) == 1)
+    }
+
     @Test func `A rate begins full, and after a restart empty`() {
         func first(isNew: Bool) -> [Int] {
             var hall = DispatchHall()

@@ -148,6 +148,18 @@ import Testing
         }
     }
 
+    @Test func `A greater priority comes first, whatever was ordered before it`() {
+        var hall = Self.hall()
+        let orders = [0, 2, 1].map { hall.order(RunOptions(priority: $0)) }
+        var taken: [EffectID] = []
+        for _ in orders {
+            hall.assign()
+            taken += hall.jobs(of: 1)
+            for job in hall.jobs(of: 1) { hall.end(job) }
+        }
+        #expect(taken == [orders[1], orders[2], orders[0]])
+    }
+
     @Test func `With other shares, or none, all that waits waits on, by age`() {
         var hall = Self.hall(QueueRules())
         var orders: [EffectID] = []

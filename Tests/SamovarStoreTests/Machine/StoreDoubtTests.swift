@@ -34,6 +34,14 @@ import Testing
         #expect(rig.takePublished() == [] && rig.take(client(1)) == [] && rig.take(worker(1)) == [])
     }
 
+    @Test func `A goodbye is heard, and ends its session when the doubt is over`() throws {
+        let rig = try Self.rig { $0.exchange(inputs([.add(1)]), from: client(1)) }
+        #expect(rig.exchange(.goodbye, from: client(1)) == [])
+        rig.machine.leaseIsInDoubt(false, now: rig.now)
+        rig.round()
+        #expect(rig.connectClient(epoch: 2).errors == [.sessionExpired])
+    }
+
     /// What they have seen, the other store may have written, and it may be of their build.
     @Test func `Who proves a turn beyond the journal, or is of another build, is sent away for now, and ends nothing`() throws {
         let rig = try Self.rig()
