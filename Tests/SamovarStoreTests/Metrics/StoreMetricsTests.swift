@@ -85,6 +85,15 @@ import Testing
         #expect(metrics["samovar_journal_file_bytes"] == nil)
     }
 
+    @Test func `What the host says that rounds and views took is measured`() throws {
+        let rig = try Rig()
+        for milliseconds in [1, 4] { rig.machine.roundTook(.milliseconds(milliseconds)) }
+        rig.machine.viewTook(.milliseconds(2))
+        let metrics = try metrics(rig)
+        #expect(metrics["samovar_round_seconds_sum"] == .double(0.005) && metrics["samovar_round_seconds_count"] == .int(2))
+        #expect(metrics["samovar_view_seconds_sum"] == .double(0.002) && metrics["samovar_view_seconds_count"] == .int(1))
+    }
+
     @Test func `What is handed out, answered and done is told of the queue in which it has waited`() throws {
         let rig = try Rig()
         rig.connectClient()

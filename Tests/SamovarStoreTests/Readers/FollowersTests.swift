@@ -141,6 +141,15 @@ import Testing
         #expect(Self.replies(rig.take(admin)).map { HistoryReply($0.value)?.content } == [.damaged("batch 2")])
     }
 
+    @Test func `A question with the number of another, and another place, is another question`() throws {
+        let rig = try Self.rig()
+        for turn in [0, nil] as [Int?] {
+            let request = AdminRequest(id: 7, verb: "history", arguments: Self.question(turn))
+            #expect(Self.replies(rig.exchange(.request(request), from: admin)).isEmpty)
+        }
+        #expect(rig.follows.map(\.after) == [0, nil])
+    }
+
     @Test func `Beyond eight questions that wait, the next is refused until one is answered`() throws {
         let rig = try Self.rig()
         for _ in 0..<8 { #expect(Self.ask(.nil, rig).isEmpty) }
