@@ -76,27 +76,24 @@ import Testing
         #expect(try next.state().ticks.count == count + 1)
     }
 
-    @Test func `Timers that make up for all that they missed do not hold up inputs`() throws {
-        let rig = try StoreWorkerTests.rig(slots: 9, credit: 9) { $0.turnsPerRound = 100 }
-        rig.exchange(inputs([.watch([Self.every(1, missed: .all)])]), from: client(1))
-        // One round, which has not the turns for all.
+    /// The state after one round of so many turns, with two inputs beside a timer that has 300 times to make up for.
+    private static func late(turnsPerRound: Int) throws -> Shop.State {
+        let rig = try StoreWorkerTests.rig(slots: 9, credit: 9) { $0.turnsPerRound = turnsPerRound }
+        rig.exchange(inputs([.watch([every(1, missed: .all)])]), from: client(1))
         rig.commits = false
         rig.now = rig.now + .seconds(300)
         rig.deliver(inputs([.add(1), .add(1)], from: 2), from: client(1))
         rig.round()
-        let state = try unpacked(Shop.State.self, rig.machine.stateBytes())
+        return try unpacked(Shop.State.self, rig.machine.stateBytes())
+    }
+
+    @Test func `Timers that make up for all that they missed do not hold up inputs`() throws {
+        let state = try Self.late(turnsPerRound: 100)
         #expect(state.total == 2 && state.ticks.count < 100, "\(state.ticks.count)")
     }
 
     @Test func `Between two inputs, what is due has its turn as often as before the first`() throws {
-        let rig = try StoreWorkerTests.rig(slots: 9, credit: 9) { $0.turnsPerRound = 20 }
-        rig.exchange(inputs([.watch([Self.every(1, missed: .all)])]), from: client(1))
-        // One round.
-        rig.commits = false
-        rig.now = rig.now + .seconds(300)
-        rig.deliver(inputs([.add(1), .add(1)], from: 2), from: client(1))
-        rig.round()
-        let state = try unpacked(Shop.State.self, rig.machine.stateBytes())
+        let state = try Self.late(turnsPerRound: 20)
         #expect(state.total == 1 && state.ticks.count == 19, "\(state.total), \(state.ticks.count)")
     }
 
