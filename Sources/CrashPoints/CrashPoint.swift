@@ -114,7 +114,7 @@ extension CrashPoint {
     @usableFromInline
     static func die() {
         if plan?.isStop == true {
-            // To this thread: of a signal to the process, another may be told, and this one runs on until it is stopped.
+            // To this thread: a signal to the process may be taken by another, and this one would run on until that has stopped it.
             raise(SIGSTOP)
             return
         }
