@@ -278,14 +278,17 @@ import Testing
         #expect(effect.id == EffectID(turn: 2, ordinal: 0))
     }
 
-    @Test func `It stops there also where nothing is ordered`() throws {
+    @Test(arguments: [false, true])
+    func `It stops there also where nothing is ordered, whether the replay writes records or not`(_ writes: Bool) throws {
         let records = try TypedEngineTests.records(Self.history().log)
         var orders: [Int] = []
         for record in records {
             guard case .applied = record.event else { continue }
             let engine = TypedEngineTests.engine()
             engine.terms.shown = record.turn
-            let shown = #expect(throws: ReplayError.self) { try Self.replay(records, on: engine) }?.divergence
+            let log = writes ? SharedLog(after: 0) : SharedLog(ofReplayAfter: 0)
+            let error = #expect(throws: ReplayError.self) { for record in records { try engine.replay(record, log: log) } }
+            let shown = error?.divergence
             #expect(shown?.turn == record.turn)
             orders.append(shown?.orders.count ?? -1)
         }

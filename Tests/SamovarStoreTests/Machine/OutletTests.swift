@@ -75,6 +75,13 @@ import Testing
         #expect(taken() == ["drain"])
     }
 
+    @Test mutating func `What waits for a connection whose key was refused does not leave, whoever is refused after it`() {
+        for number: UInt8 in 1...2 { out.send(.cancel([], number: 1), to: worker(number), floor: .turn(1)) }
+        for number: UInt8 in 1...2 { out.close(worker(number), .superseded) }
+        out.committed(through: 1)
+        #expect(taken() == ["error", "error"])
+    }
+
     @Test mutating func `The bytes of views for each peer of the network are counted, also those of pages, until they are taken`() {
         let page = ViewPage(after: 0, views: [TurnView(turn: 1, bytes: [1, 2]), TurnView(turn: 2, bytes: [3])])
         for route in [remoteClient(1), client(2)] {

@@ -25,6 +25,17 @@ import Testing
         #expect(replies.reply(to: request(2), by: nil, now: at(60) + .microseconds(1)) == nil)
     }
 
+    @Test func `A request is known of the key that made it, also when that is renewed, and of no other`() {
+        func sender(_ name: String, _ number: UInt64) -> Sender { Sender(name: named(name), fingerprint: fingerprint(number)) }
+        let reply = AdminReply(id: 1, value: .int(1))
+        var replies = AdminReplies()
+        replies.keep(reply, to: request(1), by: sender("office", 1), now: at(0))
+        #expect(replies.reply(to: request(1), by: sender("office", 2), now: at(1)) == reply)
+        #expect(
+            replies.reply(to: request(1), by: sender("desk", 1), now: at(1)) == nil
+                && replies.reply(to: request(1), by: nil, now: at(1)) == nil)
+    }
+
     @Test func `So many are known, the newest`() {
         var full = kept(1...256)
         #expect(full.reply(to: request(1), by: nil, now: at(1)) != nil)
