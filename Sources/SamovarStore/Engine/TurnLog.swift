@@ -97,13 +97,12 @@ public struct TurnLog: ~Copyable {
 
     // MARK: Groups
 
-    /// Begins a group: nothing of the one before is left.
+    /// Begins a group: nothing of the one before is left. The hash is set by each turn.
     @usableFromInline
     mutating func begin(root: Int) {
         self.root = root
         start = batch.byteCount
         largestEffect = 0
-        hash = 0
         expect(nil, .open)
         if failure != nil { failure = nil }
         forgetFollowUps()

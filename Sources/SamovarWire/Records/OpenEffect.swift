@@ -114,7 +114,7 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
     /// Whether the attempt under this lease is over on record: it has failed, or a newer one has, or another one that was handed out before
     /// a restart, too, has gone on with the stream since then, so that what this one streams would follow what it never sent.
     package func isOver(under lease: Lease) -> Bool {
-        guard !isUsual, let history = rest?.history else { return false }
+        guard let history = rest?.history else { return false }
         if let failed = history.failed, lease <= failed { return true }
         guard let adoptedStream = history.adoptedStream else { return false }
         return lease != adoptedStream.lease && lease.start < adoptedStream.start
