@@ -169,7 +169,7 @@ extension ClientMachine {
         savedConfirmed = min(backlog.confirmed, (unseen.oldest ?? .max) - 1)
     }
 
-    /// The input whose outcome has to be seen before the store takes another one; nil if there is none.
+    /// The input whose outcome has to be seen before the store takes one that waits; nil if there is none.
     public var heldUpBy: Int? {
         guard backlog.hasUnsent, !backlog.hasInFlight, backlog.cursor > credit, let oldest = unseen.oldest else { return nil }
         return oldest <= backlog.confirmed ? base + oldest : nil

@@ -583,6 +583,20 @@ import Testing
         #expect(Self.sent(flushed) == [expected])
     }
 
+    @Test(arguments: [1, 2])
+    func `WELCOME alone notes that numbers begin at 1 again, another number has an entry of its own`(_ expected: Int) throws {
+        let session = SessionID(high: 5, low: 5)
+        var outbox = ClientOutbox(session: session, openings: 7)
+        var machine = Self.welcomed(outbox)
+        _ = try machine.submit([1])
+        try Self.save(&machine, &outbox)
+        _ = machine.disconnected(now: at(1))
+        _ = machine.ticked(now: at(1))
+        _ = machine.received(Self.welcome(expected: expected, of: abroad), now: at(1))
+        let other: [OutboxEntry] = expected == 1 ? [] : [.opened(session: session, openings: 7, next: expected)]
+        #expect(machine.takeEntries() == other + [.welcomed(abroad, head: 9)])
+    }
+
     @Test func `The outcome that holds inputs up is known by its number`() throws {
         var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
         var machine = Self.machine(outbox)
@@ -597,6 +611,21 @@ import Testing
         machine.seen(1)
         let next = machine.heldUpBy
         #expect(before == nil && held == 1 && next == 2)
+    }
+
+    @Test func `While no input waits, no outcome holds anything up`() throws {
+        var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
+        var machine = Self.machine(outbox)
+        _ = machine.ticked(now: at(0))
+        _ = machine.received(Self.welcome(credit: 1), now: at(0))
+        _ = try machine.submit([1])
+        try Self.save(&machine, &outbox)
+        _ = machine.flush(now: at(0))
+        _ = machine.received(Self.receipt(1, credit: 1), now: at(0))
+        let before = machine.heldUpBy
+        _ = try machine.submit([2])
+        let held = machine.heldUpBy
+        #expect(before == nil && held == 1)
     }
 
     @Test func `An input that waits for the connection, and would be taken, is held up by no outcome`() throws {

@@ -58,6 +58,24 @@ import Testing
         #expect(Array(sent) == results)
     }
 
+    @Test func `A message that nobody acknowledged is sent again after the silence, whatever comes of answers before it`() {
+        var machine = Self.running(slots: 3, [1, 2, 3])
+        _ = machine.finished(Base.lease(2), .done([]), now: at(0))
+        _ = machine.flush(now: at(0))
+        _ = machine.finished(Base.lease(3), .done([]), now: at(5))
+        _ = machine.flush(now: at(5))
+        _ = machine.received(Envelope(.acknowledge([Base.lease(2)]), timeline: home), now: at(5))
+        // It comes just before the next look at what waits.
+        machine.streamed(Base.lease(1), index: 1, message: [1], checkpoint: nil)
+        _ = machine.ticked(now: at(6))
+        let sent = machine.flush(now: at(6))
+        _ = machine.received(Envelope(.acknowledge([Base.lease(3)]), timeline: home), now: at(7))
+        _ = machine.ticked(now: at(12))
+        let again = machine.flush(now: at(12))
+        #expect(sent == [Base.results([Self.streamed(1, 1)], credit: 6)])
+        #expect(again == sent)
+    }
+
     @Test func `HELLO claims a job that has streamed once`() {
         var machine = Self.running()
         machine.streamed(Base.lease(1), index: 1, message: [1], checkpoint: nil)
