@@ -11,11 +11,11 @@ struct LineName: Hashable, Comparable, CustomStringConvertible {
         needs.isEmpty ? "\(queue)" : "\(queue) (needs \(needs.sorted().joined(separator: ", ")))".bounded()
     }
 
-    /// By queue; within one, those that need most come first.
+    /// By queue; within one, those that need most come first, and else it goes by what they need.
     static func < (a: LineName, b: LineName) -> Bool {
         if a.queue != b.queue { return a.queue < b.queue }
         if a.needs.count != b.needs.count { return a.needs.count > b.needs.count }
-        return a.needs != b.needs && a.needs.sorted().lexicographicallyPrecedes(b.needs.sorted())
+        return a.needs.sorted().lexicographicallyPrecedes(b.needs.sorted())
     }
 }
 

@@ -35,6 +35,17 @@ import Testing
         #expect(hall.assign() == 0, "it cannot do it any more")
     }
 
+    @Test func `Lines come by their queue, within one those that need most first, and else by what they need`() {
+        let lines = [
+            LineName(queue: .default, needs: ["av1", "gpu"]), LineName(queue: .default, needs: ["av1", "tape"]),
+            LineName(queue: .default, needs: ["av1"]), LineName(queue: .default, needs: ["gpu"]), LineName(queue: .default),
+            LineName(queue: "mail", needs: ["gpu", "tape"]), LineName(queue: "mail"),
+        ]
+        for (place, line) in lines.enumerated() {
+            for (other, another) in lines.enumerated() { #expect((line < another) == (place < other), "\(line), \(another)") }
+        }
+    }
+
     @Test func `A suspect waits for a worker that can do what it needs`() {
         var hall = DispatchHall()
         hall.join(1)
