@@ -160,7 +160,7 @@ struct EffectLedger: Equatable, Sendable {
     private mutating func noteCancelled(_ effect: OpenEffect) {
         guard let label = effect.label else { return }
         cancelled.append(Cancelled(id: effect.id, root: effect.root, label: label))
-        if cancelled.count > Self.cancelledLimit { cancelled.removeFirst(cancelled.count - Self.cancelledLimit) }
+        cancelled.removeFirst(max(0, cancelled.count - Self.cancelledLimit))
     }
 
     // MARK: Queues and labels
