@@ -48,6 +48,7 @@ public struct ConnectionPlan: Equatable, Sendable {
     private var tried: [String] = []
     /// The one whose turn it is.
     private var current: String?
+    /// Which of the keys it is tried with; of no meaning while there is none.
     private var key = 0
     private var hasBegun = false
     private var hasServed = false
@@ -110,7 +111,6 @@ public struct ConnectionPlan: Equatable, Sendable {
             return
         }
         if let address = current.take() { tried.append(address) }
-        key = 0
         if untried == nil { leaveEndpoint() }
     }
 
@@ -133,6 +133,5 @@ public struct ConnectionPlan: Equatable, Sendable {
     private mutating func leaveEndpoint() {
         endpoint = (endpoint + 1) % targets.count
         tried = []
-        current = nil
     }
 }

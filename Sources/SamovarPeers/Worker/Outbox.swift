@@ -163,10 +163,7 @@ struct Outbox {
         growing = fresh()
     }
 
-    private mutating func fresh() -> AnswerBatch {
-        defer { spare = nil }
-        return spare ?? AnswerBatch()
-    }
+    private mutating func fresh() -> AnswerBatch { spare.take() ?? AnswerBatch() }
 
     private mutating func keep(_ batch: consuming AnswerBatch) {
         guard spare == nil, batch.written <= Self.spareBytes else { return }
