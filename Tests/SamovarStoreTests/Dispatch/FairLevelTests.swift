@@ -21,6 +21,19 @@ import Testing
         #expect(level.count == 0)
     }
 
+    @Test func `Stale entries are left as long as they cannot be half of what there is`() {
+        var level = FairLevel()
+        for turn in 1...1_000 { level.append(entry(turn), of: "a", weight: 1) }
+        level.forgetStale { _ in false }
+        #expect(level.count == 1_000, "a few may always be stale")
+        for turn in 1_001...2_000 { level.append(entry(turn), of: "a", weight: 1) }
+        level.forgetStale { $0.effect.turn > 1_000 }
+        #expect(level.count == 1_000)
+        for turn in 2_001...3_900 { level.append(entry(turn), of: "a", weight: 1) }
+        level.forgetStale { _ in false }
+        #expect(level.count == 2_900, "more have come, but not twice what was left and the few")
+    }
+
     @Test func `Of what stands here twice one is left, and it keeps its place`() {
         var level = FairLevel()
         for turn in Array(1...600) + Array(1...600) { level.append(entry(turn), of: "a", weight: 1) }

@@ -122,6 +122,14 @@ import Testing
         other.subscriptions.restore([SubscriptionTable.Activation(id: id, wanted: wanted)])
         #expect(try state.differences(from: other) == ["effects", "subscriptions"])
         #expect(try state.differences(from: other, subscriptions: false) == [])
+        let failure = Failure(reason: .threw, text: "no", attempts: 1)
+        other.ledger.bury(id, failure)
+        #expect(try state.differences(from: other, subscriptions: false) == [], "dead or open")
+        let job = EffectID(turn: 1, ordinal: 0)
+        other.ledger.open(OpenEffect(id: job, root: 1, payload: [0], now: at(0)))
+        other.ledger.bury(job, failure)
+        other.ledger.forgetChanges()
+        #expect(try state.differences(from: other, subscriptions: false) == ["effects"], "a job's effect is always compared")
     }
 
     @Test func `The books tell of everything`() throws {
