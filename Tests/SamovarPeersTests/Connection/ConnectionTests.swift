@@ -84,6 +84,20 @@ import Testing
         #expect(again == .lost(nil))
     }
 
+    @Test func `Of reasons that differ each time 32 are told, and others when WELCOME has come`() {
+        var connection = greeting()
+        var told: [String] = []
+        for number in 1...40 {
+            let action = connection.disconnected(now: at(0), because: .impossible("reason \(number)"))
+            if case .lost(let reason?) = action { told.append(reason) }
+            _ = connection.ticked(now: at(0))
+        }
+        #expect(told == (1...32).map { "reason \($0)" })
+        _ = connection.received(welcome(), now: at(0))
+        let later = connection.disconnected(now: at(0), because: .impossible("reason 40"))
+        #expect(later == .lost("reason 40"))
+    }
+
     @Test(arguments: [true, false])
     func `Welcomed pings each second, whatever is heard`(_ isAnswered: Bool) {
         var connection = welcomed()
