@@ -217,6 +217,23 @@ import Testing
         #expect(machine.isStopped == true)
     }
 
+    /// Else a worker that repeats what proves it could put off the end again and again.
+    @Test func `A lost tail that is proven once more is not asked about again, and the answer on its way ends the store`() throws {
+        var machine = try Self.suspecting { machine in
+            let hello = Hello(role: .worker(WorkerOffer(id: workerID(1), slots: 1, queues: [.default])), schema: shop, epoch: 1)
+            machine.received(Envelope(.hello(hello), timeline: home).parts, from: worker(1), now: at(0))
+        }
+        machine.leaseIsAsked()
+        _ = machine.takeActions()
+        let (effect, lease) = (EffectID(turn: 9, ordinal: 0), Lease(start: 4, counter: 1))
+        let token = JobProof(home, workshopSecret).token(of: effect, under: lease)
+        let result = JobResult(effect: effect, lease: lease, token: token, answer: .done([]))
+        machine.received(Envelope(.result([result], credit: 1), timeline: home).parts, from: worker(1), now: at(1))
+        let actions = machine.takeActions()
+        machine.leaseIsRenewed()
+        #expect(actions == [] && machine.isStopped == true)
+    }
+
     @Test func `A store that stops in time stops once, whatever its lease shows behind that`() throws {
         var machine = try Self.suspecting()
         machine.leaseIsAsked()

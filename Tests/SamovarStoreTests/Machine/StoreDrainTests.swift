@@ -91,6 +91,16 @@ import Testing
         #expect(rig.takeOrder() == ["goodbye", "goodbye", "goodbye", "stop"])
     }
 
+    @Test func `A lease that comes into doubt behind the last turn holds up neither goodbye nor stop`() throws {
+        let rig = try Self.draining()
+        rig.commits = false
+        rig.round()
+        _ = rig.takeOrder()
+        rig.machine.leaseIsInDoubt(true, now: rig.now)
+        rig.commit()
+        #expect(rig.takeOrder() == ["goodbye", "goodbye", "goodbye", "stop"])
+    }
+
     @Test func `Inputs and workers are refused while draining`() throws {
         let rig = try Self.draining(job("a"))
         _ = rig.take(client(1))

@@ -77,12 +77,15 @@ import Testing
     }
 
     /// The state after one round of so many turns, with two inputs beside a timer that has 300 times to make up for.
-    private static func late(turnsPerRound: Int) throws -> Shop.State {
+    ///
+    /// - Parameter former: how many inputs were taken before.
+    private static func late(turnsPerRound: Int, behind former: Int = 0) throws -> Shop.State {
         let rig = try StoreWorkerTests.rig(slots: 9, credit: 9) { $0.turnsPerRound = turnsPerRound }
         rig.exchange(inputs([.watch([every(1, missed: .all)])]), from: client(1))
+        for number in 0..<former { rig.exchange(inputs([.add(0)], from: number + 2), from: client(1)) }
         rig.commits = false
         rig.now = rig.now + .seconds(300)
-        rig.deliver(inputs([.add(1), .add(1)], from: 2), from: client(1))
+        rig.deliver(inputs([.add(1), .add(1)], from: former + 2), from: client(1))
         rig.round()
         return try unpacked(Shop.State.self, rig.machine.stateBytes())
     }
@@ -90,6 +93,12 @@ import Testing
     @Test func `Timers that make up for all that they missed do not hold up inputs`() throws {
         let state = try Self.late(turnsPerRound: 100)
         #expect(state.total == 2 && state.ticks.count < 100, "\(state.ticks.count)")
+    }
+
+    @Test(arguments: 0...3)
+    func `Behind eight that are due, an input has its turn within a round of the four kinds`(behind former: Int) throws {
+        let state = try Self.late(turnsPerRound: 8 + 4, behind: former)
+        #expect(state.total == 1, "\(state.ticks.count)")
     }
 
     @Test func `Between two inputs, what is due has its turn as often as before the first`() throws {
