@@ -12,8 +12,8 @@ public struct JournalError: Error, Equatable, Sendable, CustomStringConvertible 
         /// What keeps the journal is not reached, or does not confirm. Whether the call has happened may be unknown: the same call, and no
         /// other, may be tried again, and finds out.
         public static let unavailable = Code(kind: .unavailable)
-        /// What keeps the journal is reached, and does not let this process in. Nothing has happened, and a person has to act: a
-        /// process that starts ends, one that has begun tries the same call again.
+        /// What keeps the journal is reached, and does not let this process in, or do this. Nothing has happened, and a person
+        /// has to act: a process that starts ends, one that has begun tries the same call again.
         public static let denied = Code(kind: .denied)
         /// The system does not let this user have the place of the journal. Nothing has happened, and a person has to act.
         public static let forbidden = Code(kind: .forbidden)

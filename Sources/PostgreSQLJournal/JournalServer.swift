@@ -138,8 +138,19 @@ extension JournalServer {
 extension JournalError {
     /// - Parameter what: was not done.
     init(_ error: PostgreSQLError, _ what: String) {
-        let advice = "; look at the role and the database of the address, the password file, and pg_hba.conf of the server"
-        self.init(Self.code(of: error), what, underlying: error.kind == .denied ? "\(error)\(advice)" : "\(error)")
+        self.init(Self.code(of: error), what, underlying: "\(error)\(Self.advice(on: error))")
+    }
+
+    /// The SQLSTATE of a role that lacks a right.
+    private static let lacksRight = "42501"
+
+    /// What a person who has to act shall look at.
+    private static func advice(on error: PostgreSQLError) -> String {
+        switch error.kind {
+        case .denied: "; look at the role and the database of the address, the password file, and pg_hba.conf of the server"
+        case .refused(lacksRight): "; look at the role of the address: `journal init --role` lets that of a store read and write"
+        default: ""
+        }
     }
 
     /// By SQLSTATE: https://www.postgresql.org/docs/15/errcodes-appendix.html
@@ -157,6 +168,8 @@ extension JournalError {
         case _ where state.hasPrefix("53") || state.hasPrefix("40") || state.hasPrefix("57"): return .unavailable
         // 54000: the server has no numbers for transactions left until somebody has it vacuumed.
         case "55P03", "54000", JournalServer.readsOnly: return .unavailable
+        // Nothing has happened, and a person may give the right.
+        case lacksRight: return .denied
         case "XX001", "XX002": return .damaged
         case "42P01", "3F000": return .missing
         default: return .inputOutput

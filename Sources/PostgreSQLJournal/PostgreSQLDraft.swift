@@ -71,7 +71,7 @@ final class PostgreSQLDraft: JournalDraft {
                 .missing, "There is a schema without a journal at \(target): `journal init` makes one, which can be replaced.")
         }
         guard isOwn else {
-            throw JournalError(.inputOutput, "The journal at \(target) cannot be replaced: that takes the role that made it.")
+            throw JournalError(.denied, "The journal at \(target) cannot be replaced: that takes the role that made it.")
         }
         return try server.requireNoOwner()
     }

@@ -58,8 +58,9 @@ public final class PostgreSQLJournal: FencedJournal, Sendable {
 
     /// Opens the journal.
     ///
-    /// - Throws: ``JournalError/Code/missing`` if there is none; ``JournalError/Code/format``, ``JournalError/Code/damaged``,
-    ///   ``JournalError/Code/unavailable``, ``JournalError/Code/inputOutput``.
+    /// - Throws: ``JournalError/Code/missing`` if there is none; ``JournalError/Code/denied`` if its role may not read it;
+    ///   ``JournalError/Code/format``, ``JournalError/Code/damaged``, ``JournalError/Code/unavailable``,
+    ///   ``JournalError/Code/inputOutput``.
     public init(at place: PostgreSQLPlace, access: Access = .readWrite) throws(JournalError) {
         var server = JournalServer(place)
         try server.requireFormat()

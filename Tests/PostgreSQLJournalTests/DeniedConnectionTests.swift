@@ -55,32 +55,93 @@ struct DeniedStoreTests {
         #expect(store.errors.contains("look at the role"), "\(store.errors)")
     }
 
-    @Test func `A store that serves and is not let in any more says why, waits and goes on`() async throws {
+    @Test func `A store whose role has no right to the journal at its start ends as wrongly configured`() async throws {
         let server = try await TestServer.common()
         let place = try server.place()
-        let role = "keeper_\(place.schema)"
+        let role = "stranger_\(place.schema)"
         #expect(try PostgreSQLJournal.create(at: place))
-        try server.run(
-            """
-            CREATE ROLE \(role) LOGIN; GRANT USAGE ON SCHEMA \(place.schema) TO \(role);
-            GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(place.schema) TO \(role)
-            """)
+        try server.run("CREATE ROLE \(role) LOGIN")
         let scratch = try Scratch()
         let journal = "postgresql://\(role)@/postgres?host=\(server.folder)&schema=\(place.schema)"
         let store = try Child(
             Executable.path("tickets"), ["store", "--data", scratch.folder("data"), "--journal", journal], in: scratch)
-        try await eventually("the store serves: \(store.errors)") { store.errors.contains("] serving") }
+        #expect(try await store.wait() == .exited(78), "\(store.errors)")
+        #expect(store.errors.contains("permission denied for schema \(place.schema)"), "\(store.errors)")
+        #expect(store.errors.contains("look at the role"), "\(store.errors)")
+    }
+
+    /// A store that serves, with a role of its own.
+    private struct Keeper {
+        let server: TestServer
+        let schema: String
+        let role: String
+        let scratch: Scratch
+        let store: Child
+
+        init() async throws {
+            server = try await TestServer.common()
+            let place = try server.place()
+            (schema, role) = (place.schema, "keeper_\(place.schema)")
+            #expect(try PostgreSQLJournal.create(at: place))
+            try server.run(
+                """
+                CREATE ROLE \(role) LOGIN; GRANT USAGE ON SCHEMA \(schema) TO \(role);
+                GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(schema) TO \(role)
+                """)
+            scratch = try Scratch()
+            let journal = "postgresql://\(role)@/postgres?host=\(server.folder)&schema=\(schema)"
+            let store = try Child(
+                Executable.path("tickets"), ["store", "--data", scratch.folder("data"), "--journal", journal], in: scratch)
+            self.store = store
+            try await eventually("the store serves: \(store.errors)") { store.errors.contains("] serving") }
+        }
+
+        /// Begins to send an input.
+        func send() throws -> Child {
+            try Child(
+                Executable.path("tickets"),
+                ["send", #"{"buy":{"by":"Ada"}}"#, "--data", scratch.folder("data"), "--timeout", "60s"], in: scratch)
+        }
+
+        /// Waits until the store, which goes on, has said all of this.
+        func hasSaid(_ texts: String...) async throws {
+            try await eventually("the reason is told: \(store.errors)") {
+                if let end = store.end { throw TimedOut("\(end): \(store.errors)") }
+                let errors = store.errors
+                return texts.allSatisfy { errors.contains($0) }
+            }
+        }
+
+        func stop() async throws {
+            store.send(SIGTERM)
+            #expect(try await store.wait() == .exited(0), "\(store.errors)")
+        }
+    }
+
+    @Test func `A store that serves and is not let in any more says why, waits and goes on`() async throws {
+        let keeper = try await Keeper()
+        let (server, role) = (keeper.server, keeper.role)
         try server.run("ALTER ROLE \(role) NOLOGIN")
         try server.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '\(role)'")
-        try await eventually("the reason is told: \(store.errors)") {
-            if let end = store.end { throw TimedOut("\(end): \(store.errors)") }
-            return store.errors.contains("is not permitted to log in")
-        }
+        try await keeper.hasSaid("is not permitted to log in")
         try server.run("ALTER ROLE \(role) LOGIN")
-        let sent = try Child(
-            Executable.path("tickets"), ["send", #"{"buy":{"by":"Ada"}}"#, "--data", scratch.folder("data")], in: scratch)
+        let sent = try keeper.send()
         #expect(try await sent.wait() == .exited(0), "\(sent.errors)")
-        store.send(SIGTERM)
-        #expect(try await store.wait() == .exited(0), "\(store.errors)")
+        try await keeper.stop()
+    }
+
+    @Test func `A store that serves and whose role lost a right to the journal says why, waits and goes on`() async throws {
+        let keeper = try await Keeper()
+        let (server, role, schema) = (keeper.server, keeper.role, keeper.schema)
+        try server.run("REVOKE INSERT ON \(schema).batches FROM \(role)")
+        let sent = try keeper.send()
+        try await keeper.hasSaid("cannot be written. (permission denied for table batches", "look at the role")
+        // Last, for a store whose lease is in doubt takes no input that it could not write.
+        try server.run("REVOKE INSERT ON \(schema).stores FROM \(role)")
+        try await keeper.hasSaid("cannot be renewed. (permission denied for table stores")
+        #expect(sent.end == nil, "\(sent.output)\(sent.errors)")
+        try server.run("GRANT INSERT ON ALL TABLES IN SCHEMA \(schema) TO \(role)")
+        #expect(try await sent.wait() == .exited(0), "\(sent.errors)")
+        try await keeper.stop()
     }
 }

@@ -231,7 +231,7 @@ struct JournalCommandTests {
         let asGuest = ["--data", shop.data, "--journal", shop.journal.replacing("//samovar@", with: "//\(guest)@")]
         let move = ["journal", "import", "--move", shop.data]
         let denied = try Child(Executable.path("tickets"), move + asGuest, in: shop.scratch)
-        #expect(try await denied.wait() == .exited(74), "\(denied.errors)")
+        #expect(try await denied.wait() == .exited(78), "\(denied.errors)")
         #expect(denied.errors.contains("that takes a role that may make schemas"), "\(denied.errors)")
         try await shop.serveAlone()
 
@@ -253,7 +253,7 @@ struct JournalCommandTests {
         // It may make schemas by now, and does not own this one.
         try shop.server.run("GRANT CREATE ON DATABASE postgres TO \(guest)")
         let foreign = try Child(Executable.path("tickets"), move + asGuest, in: shop.scratch)
-        #expect(try await foreign.wait() == .exited(74), "\(foreign.errors)")
+        #expect(try await foreign.wait() == .exited(78), "\(foreign.errors)")
         #expect(foreign.errors.contains("that takes the role that made it"), "\(foreign.errors)")
         try await shop.serveAlone()
 
