@@ -200,6 +200,25 @@ import Testing
         #expect(kept == ["head", "journal.id", "journal.sqlite"])
     }
 
+    @Test func `A salvage says when what it keeps as it stands may not be what was written, and only then`() async throws {
+        let (store, turns) = try await Self.stopped()
+        try await store.damage(turns[2])
+        let words = "Kept as they stand: secret, program and seed. One of them may not be what was written: run `verify`"
+        let plan = try await store.run("journal", "salvage")
+        #expect(plan.output.contains("Kept: the turns up to ") && !plan.output.contains("Kept as they stand"), "\(plan.output)")
+
+        try await DatabaseQueue(path: store.data + "/journal.sqlite").write { database in
+            var secret = try #require(try Data.fetchOne(database, sql: "SELECT value FROM facts WHERE name = 'secret'"))
+            secret[0] ^= 1
+            try database.execute(sql: "UPDATE facts SET value = ? WHERE name = 'secret'", arguments: [secret])
+        }
+        let salvaged = try await store.run("journal", "salvage", "--accept-loss")
+        #expect(salvaged.end == .exited(0), "\(salvaged.errors)")
+        #expect(salvaged.output.contains("(timeline, secret, program, seed) are damaged: digest differs."), "\(salvaged.output)")
+        #expect(salvaged.output.contains(words), "\(salvaged.output)")
+        #expect(try await store.run("journal", "verify").end == .exited(0), "the copy has a digest of its own")
+    }
+
     @Test func `A sound journal can be cut and the lost turns are counted`() async throws {
         let (store, turns) = try await Self.stopped()
         let nothing = try await store.run("journal", "salvage", "--accept-loss")

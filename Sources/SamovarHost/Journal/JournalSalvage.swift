@@ -21,6 +21,8 @@ public struct JournalSalvage: Sendable {
     public internal(set) var rest: JournalExamination.Rest?
     /// Whether nothing is lost at the end, nor of the facts: then the timeline stays, because the peers know no turn that is not there.
     public internal(set) var isWhole = false
+    /// Whether secret, program and seed, which are kept as they stand, are for certain what was written.
+    public internal(set) var hasSoundFacts = true
     /// What was done, once it was.
     public internal(set) var result: Result?
 
@@ -145,7 +147,8 @@ private struct Plan {
             self.cut = rest.cut
             salvage = JournalSalvage(
                 kept: rest.last, witnessed: examination.witnessed, problems: examination.problems, readable: rest.cut.lost,
-                rest: rest, isWhole: journal.isWitnessed && journal.hasSoundFacts && examination.witnessed == rest.last)
+                rest: rest, isWhole: journal.isWitnessed && journal.hasSoundFacts && examination.witnessed == rest.last,
+                hasSoundFacts: journal.hasSoundFacts)
             return
         }
         let kept = cut.kept ?? journal.first - 1
@@ -162,7 +165,8 @@ private struct Plan {
         }
         self.cut = cut
         salvage = JournalSalvage(
-            kept: kept, witnessed: examination.witnessed, problems: examination.problems, readable: cut.lost)
+            kept: kept, witnessed: examination.witnessed, problems: examination.problems, readable: cut.lost,
+            hasSoundFacts: journal.hasSoundFacts)
     }
 
     func carryOut(_ journal: any StoredJournal, in target: JournalTarget) throws -> JournalSalvage {

@@ -53,6 +53,12 @@ struct JournalSalvageCommand<Types: ProgramTypes>: AsyncParsableCommand {
         } else {
             lines.append("Kept: the turns up to \(kept), as \(timeline).")
         }
+        if !salvage.hasSoundFacts {
+            lines.append(
+                """
+                Kept as they stand: secret, program and seed. One of them may not be what was written: run `verify` before you serve.
+                """)
+        }
         if witnessed > kept {
             lines.append("Lost: \(turnsText(kept + 1, witnessed)).")
         } else {
