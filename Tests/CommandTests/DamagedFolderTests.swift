@@ -153,6 +153,31 @@ import Testing
         #expect(try verified.json["last"] as? Int == kept)
     }
 
+    @Test func `A sound snapshot beyond the last batch, from which no salvage goes on, is named and archived`() async throws {
+        let store = try await CounterStore(workers: 0)
+        try await store.increment(1)
+        try await store.stop()
+        let kept = try #require(try await store.run("journal", "verify", "--json").json["last"] as? Int)
+        let cut = try await store.run("journal", "salvage", "--upto", "\(kept - 1)")
+        #expect(cut.output.contains("Kept: the turns up to ") && !cut.output.contains("snapshot"), "\(cut.output)")
+
+        let database = try Data(contentsOf: URL(filePath: store.data + "/journal.sqlite"))
+        let again = try await CounterStore(workers: 0, in: store.scratch)
+        try await again.increment(1)
+        try await again.stop()
+        let lost = try #require(store.snapshots.first)
+        try database.write(to: URL(filePath: store.data + "/journal.sqlite"))
+        try await requireRefusal(of: store, "ends at turn \(kept), but has a snapshot of turn \(lost)")
+
+        let salvaged = try await store.run("journal", "salvage", "--accept-loss")
+        #expect(salvaged.end == .exited(0), "\(salvaged.errors)")
+        #expect(salvaged.output.contains("Kept: the turns up to \(kept), as a new timeline."), "\(salvaged.output)")
+        #expect(salvaged.output.contains("The state after turn \(lost) is in a snapshot that goes to"), "\(salvaged.output)")
+        #expect(try await store.run("replay", "--state").output.contains(#""sync":1"#))
+        let archive = try #require(try FileManager.default.contentsOfDirectory(atPath: store.data + "/archive").first)
+        #expect(FileManager.default.fileExists(atPath: "\(store.data)/archive/\(archive)/snapshots/\(lost)"))
+    }
+
     @Test func `When the facts are lost verify says how far the turns are sound and that nothing can go on from them`() async throws
     {
         let (store, turns) = try await JournalCommandTests.stopped()

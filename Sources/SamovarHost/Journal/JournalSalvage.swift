@@ -23,6 +23,8 @@ public struct JournalSalvage: Sendable {
     public internal(set) var isWhole = false
     /// Whether secret, program and seed, which are kept as they stand, are for certain what was written.
     public internal(set) var hasSoundFacts = true
+    /// The newest sound snapshot beyond the last batch, from which no journal can go on; nil if there is none.
+    public internal(set) var lostSnapshot: Int?
     /// What was done, once it was.
     public internal(set) var result: Result?
 
@@ -143,12 +145,13 @@ private struct Plan {
         let limit = limit ?? .max
         var cut = JournalCut(upTo: limit)
         let examination = try JournalExamination(of: journal, upTo: limit) { try cut.take($0) }
+        let lostSnapshot = examination.snapshots.first { $0.problem == nil && $0.turn > journal.last }?.turn
         if let rest = examination.rest {
             self.cut = rest.cut
             salvage = JournalSalvage(
                 kept: rest.last, witnessed: examination.witnessed, problems: examination.problems, readable: rest.cut.lost,
                 rest: rest, isWhole: journal.isWitnessed && journal.hasSoundFacts && examination.witnessed == rest.last,
-                hasSoundFacts: journal.hasSoundFacts)
+                hasSoundFacts: journal.hasSoundFacts, lostSnapshot: lostSnapshot)
             return
         }
         let kept = cut.kept ?? journal.first - 1
@@ -166,7 +169,7 @@ private struct Plan {
         self.cut = cut
         salvage = JournalSalvage(
             kept: kept, witnessed: examination.witnessed, problems: examination.problems, readable: cut.lost,
-            hasSoundFacts: journal.hasSoundFacts)
+            hasSoundFacts: journal.hasSoundFacts, lostSnapshot: lostSnapshot)
     }
 
     func carryOut(_ journal: any StoredJournal, in target: JournalTarget) throws -> JournalSalvage {

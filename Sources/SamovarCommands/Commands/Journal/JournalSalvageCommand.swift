@@ -74,6 +74,13 @@ struct JournalSalvageCommand<Types: ProgramTypes>: AsyncParsableCommand {
         if witnessed > max(kept, readable.last) {
             lines.append("  Nobody can say what was in \(turnsText(max(kept, readable.last) + 1, witnessed)).")
         }
+        if let turn = salvage.lostSnapshot {
+            lines.append(
+                """
+                  The state after turn \(turn) is in a snapshot that goes to the archive: a journal goes on only from one that its \
+                batches reach.
+                """)
+        }
         lines.append(
             """
             What follows from it:
