@@ -43,6 +43,12 @@ struct HeldJobs: Equatable {
     /// Every slot has a job that overstays: nothing that waits can be expected to start.
     var isStuck: Bool { running.count == slots && running.allSatisfy { $0.phase == .overstaying } }
 
+    /// What keeps a worker that takes part no more, and whose handlers were all told to stop; nil for nothing.
+    var lastWait: String? {
+        guard !isEmpty else { return nil }
+        return "it waits for \(count == 1 ? "the handler" : "\(count) handlers") told to stop, and ends"
+    }
+
     /// Jobs whose answer is still owed.
     var claims: [JobClaim] {
         waiting.map { JobClaim($0) } + running.filter(\.isWanted).map(\.claim)

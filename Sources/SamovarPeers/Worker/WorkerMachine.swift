@@ -323,10 +323,7 @@ extension WorkerMachine {
         state = .stopped
         _ = held.removeWaiting()
         actions += held.stopRunning(now: now).map { .cancel($0.lease) }
-        if !held.isEmpty {
-            let handlers = held.count == 1 ? "the handler" : "\(held.count) handlers"
-            actions.append(.note("the store refuses this worker: \(error); it waits for \(handlers) told to stop, and ends"))
-        }
+        if let wait = held.lastWait { actions.append(.note("the store refuses this worker: \(error); \(wait)")) }
         actions += [.disconnect, .refused(error)]
     }
 }
@@ -434,6 +431,7 @@ extension WorkerMachine {
         }
         connection.close()
         state = .stopped
+        if let wait = held.lastWait { actions.append(.note("this worker leaves; \(wait)")) }
         actions.append(.stop)
     }
 

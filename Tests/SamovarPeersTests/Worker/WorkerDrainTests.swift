@@ -16,6 +16,8 @@ import Testing
         return machine
     }
 
+    private let waits = WorkerMachine.Action.note("this worker leaves; it waits for the handler told to stop, and ends")
+
     private func acknowledge(_ numbers: Int...) -> Envelope {
         Envelope(.acknowledge(numbers.map(Worker.lease)), timeline: home)
     }
@@ -118,8 +120,23 @@ import Testing
         _ = machine.flush(now: at(5))
         let last = machine.ticked(now: at(6))
         let after = machine.finished(Worker.lease(1), .done([]), now: at(7))
-        #expect(last == [Worker.send(.goodbye), .stop])
+        #expect(last == [Worker.send(.goodbye), waits, .stop])
         #expect(after == [])
+    }
+
+    @Test func `A worker that leaves says for how many handlers it waits, and nothing if all have ended`() {
+        let ends: [(ended: [Int], waits: String?)] = [([], "2 handlers"), ([1], "the handler"), ([1, 2], nil)]
+        for (ended, waits) in ends {
+            var machine = Worker.welcomed(slots: 2)
+            _ = machine.received(Worker.tasks([1, 2], number: 2), now: at(0))
+            _ = machine.drain(now: at(0))
+            _ = machine.ticked(now: at(5))
+            _ = machine.flush(now: at(5))
+            for number in ended { _ = machine.finished(Worker.lease(number), .done([]), now: at(5)) }
+            var expected = [Worker.send(.goodbye)]
+            if let waits { expected.append(.note("this worker leaves; it waits for \(waits) told to stop, and ends")) }
+            #expect(machine.ticked(now: at(6)) == expected + [.stop])
+        }
     }
 
     @Test func `What was not flushed goes before the goodbye`() {
@@ -130,7 +147,7 @@ import Testing
         #expect(
             last == [
                 Worker.results([Worker.result(2, .returned), Worker.result(1, .returned)], credit: 2), Worker.send(.goodbye),
-                .stop,
+                waits, .stop,
             ])
     }
 
