@@ -87,7 +87,8 @@ public struct Worker<P: Program>: Sendable {
     /// A worker whose handler has an environment: clients, connections, caches. It is made in worker processes only, once,
     /// before the first job.
     ///
-    /// - Parameter tearDown: called once, when the last job of the process has ended. Not if the process is killed.
+    /// - Parameter tearDown: called once, when the last job of the process has ended. Not if the process is killed, or ends
+    ///   although a handler goes on.
     @inlinable
     public init<Environment: Sendable>(
         environment: @escaping @Sendable () async throws -> Environment,

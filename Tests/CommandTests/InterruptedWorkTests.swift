@@ -67,6 +67,18 @@ import Testing
         }
     }
 
+    @Test func `A worker whose handler does not stop ends five seconds after its signal, and says why`() async throws {
+        let store = try await CounterStore(Executable.trapProgram, workers: 0)
+        let worker = try store.start(["worker"], variables: ["HANG_DEAF": "1"])
+        #expect(try await store.run("send", #"{"talk":{"lines":1,"hangs":true}}"#).end == .exited(0))
+        try await eventually("the job runs: \(worker.errors)") { worker.output.contains("line 0 of 1\n") }
+        worker.send(SIGTERM)
+        #expect(try await worker.wait() == .exited(75), "\(worker.errors)")
+        #expect(worker.errors.contains("this worker leaves; it waits for the handler told to stop, and ends"), "\(worker.errors)")
+        #expect(worker.errors.contains("goes on 5 s after it was told to end: ending without it\n"), "\(worker.errors)")
+        try await store.stop()
+    }
+
     @Test func `A settlement that takes too long is given up in time and names the turn`() async throws {
         let store = try await CounterStore(workers: 0)
         // Less than a send waits that is told nothing, and as slow to start on a busy machine.

@@ -128,6 +128,8 @@ enum Trapdoor: Program {
         case .work(let name): return .done(name)
         case .talk(let lines, let hangs):
             for number in 0..<lines { print("line \(number) of \(lines)") }
+            // A handler that does not hear that it shall stop.
+            if hangs, ProcessInfo.processInfo.environment["HANG_DEAF"] != nil { while true { usleep(10_000) } }
             if hangs { try await Task.sleep(for: .seconds(600)) }
             return .done("talking")
         }

@@ -69,6 +69,30 @@ private struct HangupService: Service {
     }
 }
 
+/// A service whose process ends as soon after a graceful shutdown as after the end of its lifeline: what still runs then may
+/// never hear that it shall end.
+struct PunctualService<Base: Service>: Service {
+    let base: Base
+    let logger: Logger
+
+    func run() async throws {
+        try await withGracefulShutdownHandler {
+            try await base.run()
+        } onGracefulShutdown: { [logger] in
+            do {
+                // No task: what goes on may hold the threads on which tasks run.
+                try startThread("samovar-end") {
+                    Thread.sleep(forTimeInterval: Lifeline.limit)
+                    printError("what runs here goes on \(Int(Lifeline.limit)) s after it was told to end: ending without it")
+                    _exit(75)
+                }
+            } catch {
+                logger.error("this process waits for whatever runs in it, and a second signal ends it at once: \(error)")
+            }
+        }
+    }
+}
+
 /// The lifeline is standard input: while the supervisor lives, it is open. Its end, however the supervisor died, means drain, and
 /// no longer than 5 s.
 struct Lifeline: Sendable {
@@ -77,7 +101,7 @@ struct Lifeline: Sendable {
     /// The supervisor is gone.
     var drain: @Sendable () -> Void
 
-    private static let limit = 5.0
+    fileprivate static let limit = 5.0
 
     fileprivate func watch(logger: Logger) throws {
         try startThread("samovar-lifeline") {

@@ -232,7 +232,8 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
         configuration.readAhead = readAhead ?? settings.readAhead ?? App.readAhead
         configuration.capabilities = try settings.capabilities(can)
         let worker = try WorkerHost(App.worker, configuration, logger: logger)
-        try await runProcess(worker, lifeline: lifeline ? Lifeline { worker.drain() } : nil, logger: logger)
+        let service = PunctualService(base: worker, logger: logger)
+        try await runProcess(service, lifeline: lifeline ? Lifeline { worker.drain() } : nil, logger: logger)
     }
 }
 
