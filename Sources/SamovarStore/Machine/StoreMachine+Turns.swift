@@ -209,14 +209,18 @@ extension StoreMachine {
         let isHeldUp = turns.outage != nil
         guard (isQuiet && !isHeldUp) || now >= end else { return }
         if !isQuiet { out.note(.warning, "\(count(running, "job")) did not end in time; workers will answer after the restart") }
-        // The commit that waits will not come; nobody has heard of its turns, so their peers will send again.
-        guard !isHeldUp else { return stop(.drained, now: now) }
+        guard !isHeldUp else {
+            // The commit that waits will not come; nobody has heard of its turns, so their peers will send again.
+            turns.forgetWhatIsOff()
+            return stop(.drained, now: now)
+        }
         if isQuiet {
             if isFollowed, digests.isBehind(turns.head) { writeDigest(at: now) }
             // A worker of before is not let in any more, so it is not waited for. It stays joined, for it may run its jobs.
             if scheduler.awaited.isEmpty { turns.write(.drained, now: now) }
         }
         phase = .stopped(until: end)
+        // Behind the digest, which is not made of a state that cannot be encoded.
         turns.forgetWhatIsOff()
         let batch = turns.takeLastBatch()
         if !batch.isEmpty { out.emit(.append(first: batch.first, last: batch.last, bytes: batch.bytes), floor: .none) }

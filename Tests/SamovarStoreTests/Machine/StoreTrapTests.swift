@@ -699,6 +699,24 @@ import Testing
         #expect(showsViews() && rig.machine.readers.views.off == nil, "the operator may have mended it")
     }
 
+    @Test(arguments: [false, true])
+    func `A stop in order turns views on again, also while the journal is held up`(isAway: Bool) throws {
+        var settings = StoreSettings()
+        settings.trapDeaths = 1
+        let page = Self.page(.view)
+        defer { page.deallocate() }
+        let rig = try Rig(settings, marker: TrapMarker(page))
+        rig.round()
+        #expect(rig.machine.readers.views.off != nil)
+        rig.machine.journalIsFull(true, isAway: isAway, now: rig.now)
+        rig.machine.drain(within: .seconds(1), now: rig.now)
+        rig.tick(.seconds(1))
+        #expect(rig.stop == .drained)
+        let later = try Rig(settings, journal: rig.committedBatches, now: rig.now + .seconds(1), marker: TrapMarker(page))
+        later.round()
+        #expect(later.machine.readers.views.off == nil && later.takePublished().contains { $0.kind == .view })
+    }
+
     @Test func `A snapshot that ended the store when it was read is read again after a stop in order, and not before`() throws {
         let former = try Rig()
         former.connectClient()
