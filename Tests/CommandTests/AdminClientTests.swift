@@ -128,7 +128,10 @@ import ZeroMQ
     @Test(arguments: [["effects"], ["effects", "--requeue", "3/0"], ["inspect"]])
     func `What a store refuses only for now is to be tried later`(_ words: [String]) async throws {
         let scratch = try Scratch()
-        let text = "the disk of the store is full, for 3 s now: only status is answered until there is space, then ask again"
+        let text = """
+            the disk of the store is full, for 3 s now: only status, metrics, history, reloadKeys and drain are taken \
+            until there is space, then ask again
+            """
         let store = ScriptedStore(at: .local(folder: scratch.path)) { AdminReply(id: $0[$0.count - 1], refusal: text) }
         // A thread and no task, which would wait for its turn behind those of other tests.
         Thread { store.run() }.start()

@@ -24,7 +24,10 @@ struct Operators {
         let seconds = (now - since).components.seconds
         return AdminReply(
             id: request.id,
-            refusal: "\(outage.words.text), for \(seconds) s now: only status is answered \(outage.words.end), then ask again")
+            refusal: """
+                \(outage.words.text), for \(seconds) s now: only status, metrics, history, reloadKeys and drain are taken \
+                \(outage.words.end), then ask again
+                """)
     }
 
     /// - Parameters:

@@ -134,8 +134,8 @@ import Testing
         #expect(
             rig.ask("effects")?.refusal
                 == """
-                another store may have the journal, for 3 s now: only status is answered until the lease shows that none has, \
-                then ask again
+                another store may have the journal, for 3 s now: only status, metrics, history, reloadKeys and drain are taken \
+                until the lease shows that none has, then ask again
                 """)
     }
 

@@ -32,11 +32,35 @@ import Testing
         #expect(status["openEffects"] == .int(0), "the effect of turn 3 is not on disk")
         #expect(
             rig.ask("effects")?.refusal
-                == "the disk of the store is full, for 3 s now: only status is answered until there is space, then ask again")
+                == """
+                the disk of the store is full, for 3 s now: only status, metrics, history, reloadKeys and drain are taken \
+                until there is space, then ask again
+                """)
         rig.commits = true
         rig.machine.journalIsFull(false, now: rig.now)
         rig.round()
         #expect(rig.ask("status")?.value["openEffects"] == .int(1))
+    }
+
+    @Test(arguments: [false, true])
+    func `What is refused in an outage is told all that is taken, and nothing else`(isInDoubt: Bool) throws {
+        let unknown = try #require(Rig().ask("nonsense")?.refusal)
+        let verbs = try #require(unknown.split(separator: "; there are ").last).split(separator: ", ").map(String.init)
+        var taken: [String] = []
+        var refusals: Set<String> = []
+        for verb in verbs {
+            let rig = try Rig()
+            if isInDoubt {
+                rig.machine.leaseIsInDoubt(true, now: rig.now)
+            } else {
+                rig.machine.journalIsFull(true, now: rig.now)
+            }
+            // Some wait for the host, without a reply.
+            if let refusal = rig.ask(verb)?.refusal { refusals.insert(refusal) } else { taken.append(verb) }
+        }
+        let refusal = try #require(refusals.first)
+        #expect(refusals.count == 1 && taken == verbs.filter { refusal.contains($0) }, "\(taken): \(refusals)")
+        #expect(taken.contains("drain") && taken.contains("reloadKeys"))
     }
 
     @Test func `Ticks and the newest durable view go on while the disk is full`() throws {

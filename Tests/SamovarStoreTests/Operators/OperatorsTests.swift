@@ -285,7 +285,10 @@ import Testing
                 to: AdminRequest(id: 3, verb: verb), in: .diskFull, status: ["turn": 4], since: at(1), now: at(9.5))
         }
         #expect(reply("status") == AdminReply(id: 3, value: ["turn": 4]))
-        let text = "the disk of the store is full, for 8 s now: only status is answered until there is space, then ask again"
+        let text = """
+            the disk of the store is full, for 8 s now: only status, metrics, history, reloadKeys and drain are taken \
+            until there is space, then ask again
+            """
         #expect(reply("inspect") == AdminReply(id: 3, refusal: text))
         #expect(reply("inspect").isTemporary && !reply("status").isTemporary)
     }
