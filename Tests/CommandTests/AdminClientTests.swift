@@ -36,6 +36,35 @@ import ZeroMQ
         #expect(answer == ["slow": true])
     }
 
+    @Test func `An answer that takes longer than a store that is away is waited for arrives`() async throws {
+        let scratch = try Scratch()
+        let store = ScriptedStore(at: .local(folder: scratch.path)) { ids in
+            guard ids.count == 1 else { return nil }
+            Thread.sleep(forTimeInterval: 4)
+            return AdminReply(id: ids[0], value: ["requeued": ["3/0"]])
+        }
+        // A thread and no task, which would wait for its turn behind those of other tests.
+        Thread { store.run() }.start()
+        defer { store.end() }
+        let answer = try await AdminClient(at: StoreAccess([store.endpoint])).ask("requeue", ["effects": ["3/0"]])
+        #expect(answer == ["requeued": ["3/0"]])
+    }
+
+    @Test(arguments: [("requeue", ": the request has left, and may be done"), ("inspect", ", for 3 s now")])
+    func `A change that has left and is not answered is told as one that may be done`(_ verb: String, _ end: String) async throws {
+        let scratch = try Scratch()
+        let store = ScriptedStore(at: .local(folder: scratch.path)) { _ in nil }
+        // A thread and no task, which would wait for its turn behind those of other tests.
+        Thread { store.run() }.start()
+        defer { store.end() }
+        let error = await #expect(throws: AdminError.self) {
+            try await AdminClient(at: StoreAccess([store.endpoint])).ask(verb, patience: .seconds(3))
+        }
+        #expect(!store.requests.isEmpty)
+        #expect(error?.description.hasPrefix("no store answers at ") == true)
+        #expect(error?.description.hasSuffix(end) == true, "\(error?.description ?? "")")
+    }
+
     @Test(.timeLimit(.minutes(1)))
     func `Who is cancelled waits for no store any more`() async throws {
         let scratch = try Scratch()

@@ -22,10 +22,11 @@ public struct AdminClient: Sendable {
     /// and gives the same answer. Only a store that was started again meanwhile does not know the number; what it refuses may have been done
     /// before, and the error says so.
     ///
-    /// - Parameter patience: how long to wait for a store that is away or restarting.
+    /// - Parameter patience: how long to wait in all. If nil, three seconds for a store that is away or restarting, and fifteen
+    ///   once it has the request, which a slow disk or a large answer may take.
     /// - Returns: the store's answer.
     /// - Throws: `AdminError`; `CancellationError` if this task is cancelled. What was asked for may be done all the same.
-    public func ask(_ verb: String, _ arguments: MessagePackValue = .nil, patience: Duration = .seconds(3)) async throws
+    public func ask(_ verb: String, _ arguments: MessagePackValue = .nil, patience: Duration? = nil) async throws
         -> MessagePackValue
     {
         let isWanted = Atomic(true)
@@ -47,16 +48,23 @@ public struct AdminClient: Sendable {
     /// What is done once.
     private static let changes = AdminRequest.changes.union(["export"])
     private static let doubt = "asked again, for the first time was not answered: that may have done it"
+    private static let unknown = "the request has left, and may be done"
     private static let pause = 0.05
     /// How long the first answer is waited for before it is asked again.
     private static let firstWait = Duration.seconds(2)
     private static let longestWait = Duration.seconds(8)
+    /// How long a store is waited for that is away, unless the asker says it.
+    private static let patienceForStore = Duration.seconds(3)
+    /// How long in all, once it has the request.
+    private static let patienceForAnswer = Duration.seconds(15)
 
     /// On the thread of the caller, and only as long as that wants an answer.
     static func ask(
-        _ store: StoreAccess, _ verb: String, _ arguments: MessagePackValue, _ patience: Duration, isWanted: () -> Bool = { true }
+        _ store: StoreAccess, _ verb: String, _ arguments: MessagePackValue, _ patience: Duration?, isWanted: () -> Bool = { true }
     ) throws -> MessagePackValue {
-        let deadline = ContinuousClock.now + patience
+        let begin = ContinuousClock.now
+        var limit = patience ?? patienceForStore
+        var deadline: ContinuousClock.Instant { begin + limit }
         let request = Envelope(
             .request(AdminRequest(id: .random(in: 1 ... .max), verb: verb, arguments: arguments)), timeline: .zero)
         var poller = Poller()
@@ -82,7 +90,10 @@ public struct AdminClient: Sendable {
             // An answer that takes long comes on the connection on which it was asked for, of whose end the monitor tells, or TCP where the
             // peer is gone without a word. So it is asked again there, and ever more seldom, for each answer may be large. Of several
             // places, this may be one that has lost the journal: the next one is asked, and longer.
-            if end == nil, socket.isEmpty { wait = min(wait + wait, longestWait) }
+            if end == nil, socket.isEmpty {
+                wait = min(wait + wait, longestWait)
+                if patience == nil { limit = patienceForAnswer }
+            }
             isOpen = end == nil && socket.isEmpty && socket.places == 1
             attempts += 1
             switch end {
@@ -94,7 +105,8 @@ public struct AdminClient: Sendable {
             if let refusal { throw AdminError.keyRefused(refusal) }
             Thread.sleep(forTimeInterval: pause)
         }
-        throw AdminError.noStore(store, waited: patience, because: difficulty)
+        let reasons = [difficulty, wasSent && changes.contains(verb) ? unknown : nil].compactMap(\.self)
+        throw AdminError.noStore(store, waited: limit, because: reasons.isEmpty ? nil : reasons.joined(separator: "; "))
     }
 
     private static func answer(

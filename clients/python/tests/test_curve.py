@@ -137,6 +137,22 @@ class CurveTests(unittest.IsolatedAsyncioTestCase):
         with mock.patch("samovar.operator._AGAIN", 1.0):
             self.assertIn("no such effect (asked again", await self.refusal(self.store.endpoint))
 
+    async def test_a_change_that_has_left_and_is_not_answered_may_be_done(self) -> None:
+        self.store.ignored = 99
+        operator = Operator(endpoint=self.store.endpoint, key=self.path)
+        with self.assertRaisesRegex(NoStore, "within 2 s: the request has left, and may be done$"):
+            await operator.ask("drop", patience=2)
+        self.assertTrue(self.store.requests)
+        with self.assertRaisesRegex(NoStore, "within 2 s$"):
+            await operator.ask("inspect", patience=2)
+
+    async def test_a_store_that_has_the_request_is_waited_for_longer_than_one_that_is_away(self) -> None:
+        self.store.ignored = 2
+        # It asks for the third time after as long as one that is away is waited for.
+        with mock.patch("samovar.operator._AGAIN", 1.0):
+            self.assertEqual(await Operator(endpoint=self.store.endpoint, key=self.path).ask("drop"), {"asked": "drop"})
+        self.assertEqual(len(self.store.requests), 3)
+
     async def test_an_operator_waits_where_it_has_asked_and_asks_again_ever_more_seldom(self) -> None:
         self.store.ignored = 2
         with mock.patch("samovar.operator._AGAIN", 0.3):

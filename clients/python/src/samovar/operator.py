@@ -20,6 +20,9 @@ log = logging.getLogger("samovar.operator")
 #: After so long without an answer, a request is sent again; then after twice as long each time, up to the longest.
 _AGAIN = 2.0
 _LONGEST = 8.0
+#: A store that is away is waited for so long, and one that has the request so long in all, unless the asker says it.
+_PATIENCE_FOR_STORE = 3.0
+_PATIENCE_FOR_ANSWER = 15.0
 #: Where there are others to try, a place that cannot be reached is waited for so long.
 _REACH = 1.0
 _PAUSE = 0.05
@@ -39,21 +42,23 @@ class Operator:
         if key is None and not all(route.endpoint.is_local for route in self._routes.read()):
             raise EndpointError("operators are heard at ipc, and on TCP with a key alone: name the store's folder, or a key file")
 
-    async def ask(self, verb: str, arguments: dict[str, Any] | None = None, *, patience: float = 3.0) -> Any:
+    async def ask(self, verb: str, arguments: dict[str, Any] | None = None, *, patience: float | None = None) -> Any:
         """The store's answer to a request: docs/protocol.md, section 3, has the verbs and their arguments.
 
         It is asked again after two seconds, and then after twice as many each time up to eight, under one number, so that the
         store does nothing twice and gives the same answer. Only a store that was started again meanwhile does not know it.
 
-        - `patience`: how many seconds to wait for a store that is away or restarting.
+        - `patience`: how many seconds to wait in all. If None, three for a store that is away or restarting, and fifteen once it
+          has the request, which a slow disk or a large answer may take.
 
-        Raises `RequestRefused` with the store's reason, `NoStore`, `PeerRefused` for a key that may not ask, and what a key
-        file or an endpoint does.
+        Raises `RequestRefused` with the store's reason, `NoStore`, which says so if a change may be done all the same,
+        `PeerRefused` for a key that may not ask, and what a key file or an endpoint does.
         """
         number = random.SystemRandom().randrange(1, 1 << 63)
         request = Frame(Kind.REQUEST, 0, ([number, verb, arguments],))
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + patience
+        begin = loop.time()
+        limit = _PATIENCE_FOR_STORE if patience is None else patience
         self._routes.check(Listener.ADMIN)
         bell = Bell()
         link = Link(self._routes, Listener.ADMIN, bell, CLIENT_BYTES)
@@ -63,7 +68,7 @@ class Operator:
         refusal: KeyRefused | None = None
         reason: str | None = None
         try:
-            while (now := loop.time()) < deadline:
+            while (now := loop.time()) < (deadline := begin + limit):
                 if not is_open:
                     link.connect(attempt)
                 link.socket.send(request.parts())
@@ -79,6 +84,8 @@ class Operator:
                 # ever more seldom. Of several places, this may have lost the journal: the next one is asked, and longer.
                 if is_waiting:
                     wait = min(wait * 2, _LONGEST)
+                    if patience is None:
+                        limit = _PATIENCE_FOR_ANSWER
                 is_open = is_waiting and link.places == 1
                 attempt += 1
                 was_sent = was_sent or link.socket.has_sent
@@ -90,7 +97,9 @@ class Operator:
                 await asyncio.sleep(_PAUSE)
         finally:
             link.close()
-        raise NoStore(f"no store has answered within {patience:g} s" + (f": {reason}" if reason else ""))
+        unknown = "the request has left, and may be done" if was_sent and verb in _CHANGES else None
+        reasons = "; ".join(text for text in (reason, unknown) if text)
+        raise NoStore(f"no store has answered within {limit:g} s" + (f": {reasons}" if reasons else ""))
 
     async def status(self) -> dict[str, Any]:
         """How the store is doing: a dictionary for people, which may grow."""
