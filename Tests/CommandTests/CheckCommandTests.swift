@@ -86,9 +86,8 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.folder("tmp")).isEmpty)
     }
 
-    /// The store stops while it makes the snapshot for the copy, of which nothing is there yet.
-    @Test(.enabled("there is no /proc") { ProcessTable.isAvailable })
-    func `A check that a signal ends before its copy is begun waits for it and deletes it`() async throws {
+    /// A store that stops while it makes the snapshot for the copy of a check, of which nothing is there yet.
+    private func stoppedBeforeCopy() async throws -> (store: Child, check: Child) {
         let store = try start(
             1, ["store"], ["SAMOVAR_CRASH_AT": CrashPoint.storeDuringRecovery.rawValue, "SAMOVAR_CRASH_BY": "stop"])
         try await eventually("the store serves") { store.errors.contains("serving") }
@@ -97,6 +96,12 @@ import Testing
         let check = try start(1, ["check"])
         try await eventually("the store is stopped: \(check.errors)") { process.isStopped }
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.folder("tmp")).isEmpty)
+        return (store, check)
+    }
+
+    @Test(.enabled("there is no /proc") { ProcessTable.isAvailable })
+    func `A check that a signal ends before its copy is begun waits for it and deletes it`() async throws {
+        let (store, check) = try await stoppedBeforeCopy()
         check.send(SIGINT)
         try await eventually("it waits") {
             check.errors == "the copy that the store makes is deleted first: a second signal ends this now, and may leave it\n"
@@ -106,6 +111,24 @@ import Testing
         store.send(SIGTERM)
         #expect(try await store.wait() == .exited(0), "\(store.errors)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.folder("tmp")).isEmpty)
+    }
+
+    @Test(.enabled("there is no /proc") { ProcessTable.isAvailable }, arguments: [(SIGINT, 130), (nil, 69)] as [(Int32?, Int32)])
+    func `A check that ends while its store stands still says where that may still make a copy`(
+        _ signal: Int32?, _ code: Int32
+    ) async throws {
+        let (store, check) = try await stoppedBeforeCopy()
+        if let signal { check.send(signal) }
+        #expect(try await check.wait() == .exited(code), "\(check.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.folder("tmp")).isEmpty)
+
+        store.send(SIGCONT)
+        let copy = try await eventually("the store makes it") {
+            try FileManager.default.contentsOfDirectory(atPath: scratch.folder("tmp")).first { !$0.hasSuffix(".building") }
+        }
+        #expect(check.errors.contains("/tmp/\(copy): delete it\n"), "\(check.errors)")
+        store.send(SIGTERM)
+        #expect(try await store.wait() == .exited(0), "\(store.errors)")
     }
 
     @Test func `What passes while the old store runs starts after it`() async throws {

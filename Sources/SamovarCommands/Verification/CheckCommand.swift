@@ -112,9 +112,13 @@ private func withCopy<Result>(
     // It ends with this function.
     async let _: Void = end(at: signals, removing: copy, of: store, as: id)
     do {
-        _ = try await store.export(to: copy.path, as: id)
+        // A store that is slow makes the copy all the same, and nobody would delete it.
+        _ = try await store.export(to: copy.path, as: id, patience: .seconds(30))
     } catch AdminError.refused(let reason) {
         throw CommandFailure(.tryLater, reason)
+    } catch let error as AdminError {
+        guard case .noStore = error, !isBegun(copy), let failure = CommandFailure(error) else { throw error }
+        throw CommandFailure(failure.code, "\(failure.description); \(warning(of: copy))")
     }
     guard FileManager.default.fileExists(atPath: copy.path) else {
         let place = "where this command does not see it, in its own \(copy.path)"
@@ -129,7 +133,7 @@ private func withCopy<Result>(
 }
 
 /// At once if the copy is there, or a part of it, since nothing ends a replay that is under way. Else the store makes it also for a process that has gone, and
-/// nobody would delete it: so it is waited for, unless a second signal comes.
+/// nobody would delete it: so it is waited for, unless a second signal comes; and if it may come later, its place is told.
 private func end(at signals: UnixSignalsSequence, removing copy: URL, of store: AdminClient, as id: UUID) async {
     await withDiscardingTaskGroup { group in
         var wish = WishToEnd()
@@ -139,12 +143,13 @@ private func end(at signals: UnixSignalsSequence, removing copy: URL, of store: 
             guard isRepeated || !isEnding else { continue }
             isEnding = true
             group.addTask {
-                if !isRepeated, !places(of: copy).contains(where: { FileManager.default.fileExists(atPath: $0.path) }) {
+                var mayCome = !isBegun(copy)
+                if !isRepeated, mayCome {
                     printError("the copy that the store makes is deleted first: a second signal ends this now, and may leave it")
-                    // However it ends: there is a copy, or none will come.
-                    _ = try? await store.export(to: copy.path, as: id)
+                    mayCome = await isOutstanding(copy, of: store, as: id)
                 }
                 removeCopy(at: copy)
+                if mayCome { printError(escapeForTerminal(warning(of: copy))) }
                 // As a shell says of a process that a signal ended.
                 _exit(128 + signal.rawValue)
             }
@@ -152,8 +157,29 @@ private func end(at signals: UnixSignalsSequence, removing copy: URL, of store: 
     }
 }
 
+/// Waits for the copy.
+///
+/// - Returns: whether the store may still make it.
+private func isOutstanding(_ copy: URL, of store: AdminClient, as id: UUID) async -> Bool {
+    do {
+        _ = try await store.export(to: copy.path, as: id)
+        return false
+    } catch AdminError.refused {
+        return false
+    } catch {
+        return !isBegun(copy)
+    }
+}
+
+/// For a person, of one that nobody else will delete.
+private func warning(of copy: URL) -> String { "a store that has the request may still make a copy at \(copy.path): delete it" }
+
 /// Of one that is being made, and of a whole one: the store that still writes to it has a backup that failed.
 private func places(of copy: URL) -> [URL] { [copy.appendingPathExtension("building"), copy] }
+
+private func isBegun(_ copy: URL) -> Bool {
+    places(of: copy).contains { FileManager.default.fileExists(atPath: $0.path) }
+}
 
 private func removeCopy(at copy: URL) {
     for place in places(of: copy) {

@@ -46,9 +46,11 @@ struct JournalExportCommand<Types: ProgramTypes>: AsyncParsableCommand {
 
 extension AdminClient {
     /// Has a running store copy its journal. The same question again, with the same id, is answered with how far it is.
-    package func export(to folder: String, as id: UUID = UUID()) async throws -> MessagePackValue {
+    ///
+    /// - Parameter patience: how long to wait for the answer to the first question, as `ask` has it.
+    package func export(to folder: String, as id: UUID = UUID(), patience: Duration? = nil) async throws -> MessagePackValue {
         let arguments: MessagePackValue = ["id": .string(id.uuidString), "folder": .string(folder)]
-        var answer = try await ask("export", arguments)
+        var answer = try await ask("export", arguments, patience: patience)
         while answer["done"] != .bool(true) {
             try await Task.sleep(for: .milliseconds(100))
             // A store that dies meanwhile is started again.
