@@ -117,11 +117,17 @@ enum PrivateFile {
     private static func requireTrustedFolder(of path: String) throws(KeyFileError) { try requireTrusted(folder(of: path)) }
 
     private static func requireTrusted(_ folder: String) throws(KeyFileError) {
-        switch SocketFolder.verdict(on: folder, for: .secrets) {
+        try requireTrusted(folder, by: SocketFolder.verdict(on: folder, for: .secrets))
+    }
+
+    static func requireTrusted(_ folder: String, by verdict: FolderTrust.Verdict) throws(KeyFileError) {
+        switch verdict {
         case .trusted: return
         case .missing(let path): throw KeyFileError("the folder \(path) is not there")
         case .shared(let path): throw KeyFileError("others can write in the folder \(path): protect it with chmod 700")
-        case .refused(let reason): throw KeyFileError("the folder \(folder) is no place for keys: \(reason)")
+        case .refused(let reason, let isForbidden):
+            throw KeyFileError(
+                "the folder \(folder) is no place for keys: \(reason)", isForbidden ? .forbidden : .configuration)
         }
     }
 

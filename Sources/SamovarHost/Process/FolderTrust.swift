@@ -47,8 +47,8 @@ struct FolderTrust {
     enum Look: Equatable {
         case found(PathFacts)
         case missing
-        /// In the system's words.
-        case failed(String)
+        /// In the system's words, and whether it does not let this user look.
+        case failed(String, isForbidden: Bool = false)
     }
 
     enum Verdict: Equatable {
@@ -57,8 +57,8 @@ struct FolderTrust {
         case missing(String)
         /// The folder is the user's own on a trusted path, but others may write in it.
         case shared(String)
-        /// Why not, in a sentence.
-        case refused(String)
+        /// Why not, in a sentence, and whether it is the system that does not let this user look.
+        case refused(String, isForbidden: Bool = false)
     }
 
     private static let maximumLinks = 40
@@ -74,7 +74,8 @@ struct FolderTrust {
         while let path = next {
             switch look(path) {
             case .missing: return .missing(path)
-            case .failed(let reason): return .refused("\(path) cannot be looked at: \(reason)")
+            case .failed(let reason, let isForbidden):
+                return .refused("\(path) cannot be looked at: \(reason)", isForbidden: isForbidden)
             case .found(let facts):
                 guard facts.owner == user || facts.owner == 0 else {
                     return .refused("\(path) belongs to another user (\(facts.owner)), \(use.harm)")

@@ -27,7 +27,7 @@ enum SocketFolder {
         case .missing: return nowhere
         case .shared(let path):
             throw EndpointError("the sockets in \(folder) are not trusted: others can write in \(path); protect it with chmod 700")
-        case .refused(let reason): throw EndpointError("the sockets in \(folder) are not trusted: \(reason); \(hint)")
+        case .refused(let reason, _): throw EndpointError("the sockets in \(folder) are not trusted: \(reason); \(hint)")
         }
         if access(socket, W_OK) != 0, errno == EACCES {
             throw EndpointError("permission to use the socket \(socket) is denied: it belongs to another user")
@@ -49,7 +49,7 @@ enum SocketFolder {
                 guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
                     throw EndpointError("cannot make the folder \(path) for sockets: \(String(cString: strerror(errno)))")
                 }
-            case .refused(let reason): throw EndpointError("no sockets are made in \(folder): \(reason); \(hint)")
+            case .refused(let reason, _): throw EndpointError("no sockets are made in \(folder): \(reason); \(hint)")
             }
         }
         throw EndpointError("cannot make the folder \(folder) for sockets: it is removed again and again")
@@ -58,17 +58,21 @@ enum SocketFolder {
     private static func look(_ path: String) -> FolderTrust.Look {
         var status = stat()
         guard lstat(path, &status) == 0 else {
-            return errno == ENOENT ? .missing : .failed(String(cString: strerror(errno)))
+            return errno == ENOENT ? .missing : failure(errno)
         }
         let kind: PathFacts.Kind
         switch status.st_mode & S_IFMT {
         case S_IFDIR: kind = .folder
         case S_IFLNK:
-            guard let target = target(of: path) else { return .failed(String(cString: strerror(errno))) }
+            guard let target = target(of: path) else { return failure(errno) }
             kind = .link(to: target)
         default: kind = .other
         }
         return .found(PathFacts(kind: kind, owner: status.st_uid, mode: UInt32(status.st_mode) & 0o7777))
+    }
+
+    static func failure(_ number: CInt) -> FolderTrust.Look {
+        .failed(String(cString: strerror(number)), isForbidden: number == EACCES || number == EPERM)
     }
 
     private static func target(of link: String) -> String? {

@@ -185,6 +185,17 @@ struct KeyFileTests {
         #expect(complaint(reading: path)?.contains("who could put other keys there") == true)
     }
 
+    @Test(arguments: [EACCES, EPERM])
+    func `A folder of keys that the system does not let its user look at is forbidden, also further up`(_ number: CInt) {
+        let verdict = FolderTrust(user: 1_000, use: .secrets).verdict(on: "/srv/keys") { path in
+            path == "/" ? .found(PathFacts(kind: .folder, owner: 0, mode: 0o755)) : SocketFolder.failure(number)
+        }
+        let error = #expect(throws: KeyFileError.self) { try PrivateFile.requireTrusted("/srv/keys", by: verdict) }
+        #expect(error?.kind == .forbidden)
+        let reason = "/srv cannot be looked at: \(String(cString: strerror(number)))"
+        #expect(error?.description == "the folder /srv/keys is no place for keys: \(reason)")
+    }
+
     @Test func `A file where others can put one is neither read nor written`() throws {
         let folder = try PrivateFolder()
         let path = folder.path + "/a.key"
