@@ -29,26 +29,28 @@ extension StoreMachine {
 
     private enum Taken { case one, none, notYet }
 
-    /// Answers first: they free what inputs would bind. What is overdue takes turns with them, and between so many of them comes one of what
-    /// waits behind, of each kind in turn: a program may order as fast as it is answered.
+    /// Answers first: they free what inputs would bind. What is overdue takes turns with them, and between so many of both comes one of what
+    /// waits behind, of each kind in turn: a program may order as fast as it is answered, and again at once what has no time.
     private mutating func takeItems(now: Timestamp) throws(StopReason) {
         var budget = settings.turnsPerRound
         while budget > 0, turns.canTake {
             budget -= 1
-            if scheduler.isOverdue, workers.answers.isEmpty || budget.isMultiple(of: 2) {
+            let goesOn = workers.aheadOfOthers < Workers.aheadAtMost
+            if goesOn, scheduler.isOverdue, workers.answers.isEmpty || budget.isMultiple(of: 2) {
+                workers.aheadOfOthers += 1
                 if let silent = try scheduler.takeOverdue(now: now, &turns, &out) {
                     try workers.ended(silent, evidence: nil, now: now, &scheduler, &turns, &out)
                 }
                 scheduler.findOverdue(now: now)
-            } else if let effect = workers.answers.first, workers.answersInRow < Workers.answersInRow {
+            } else if goesOn, let effect = workers.answers.first {
                 guard turns.mayTake(.answer(effect)) else { return }
                 try workers.takeAnswer(now: now, &scheduler, &turns, &out)
             } else {
                 switch try takeOther(now: now) {
                 case .one:
-                    workers.answersInRow = 0
+                    workers.aheadOfOthers = 0
                     workers.interruptions += 1
-                case .none where !workers.answers.isEmpty: workers.answersInRow = 0
+                case .none where !workers.answers.isEmpty || scheduler.isOverdue: workers.aheadOfOthers = 0
                 // Had it to be alone and the answers went on, it would never be.
                 case .none, .notYet: return
                 }
@@ -56,11 +58,11 @@ extension StoreMachine {
         }
     }
 
-    /// Takes one item that is no answer.
+    /// Takes one item that is neither an answer nor overdue.
     private mutating func takeOther(now: Timestamp) throws(StopReason) -> Taken {
-        // Each kind goes before the next. Between answers, and where inputs were passed over so often, none waits for the end of another: a
-        // program may order as fast as it is answered or told that there are too many, and timers may have days to make up for.
-        let isInRotation = !workers.answers.isEmpty || workers.aheadOfInputs >= Workers.answersInRow
+        // Each kind goes before the next. Between those ahead of all, and where inputs were passed over so often, none waits for the end of
+        // another: a program may order as fast as it is answered or told that there are too many, and timers may have days to make up for.
+        let isInRotation = !workers.answers.isEmpty || scheduler.isOverdue || workers.aheadOfInputs >= Workers.aheadAtMost
         let first = isInRotation ? workers.interruptions : 0
         for kind in 0..<4 {
             switch (first + kind) % 4 {

@@ -30,14 +30,14 @@ struct Workers {
     /// Answers of jobs that were taken, and how many of them changed nothing.
     private(set) var results = 0
     private(set) var lateResults = 0
-    /// Answers that were taken one after the other, with nothing else in between.
-    var answersInRow = 0
+    /// Answers, and what was overdue, that were taken one after the other, with nothing else in between.
+    var aheadOfOthers = 0
     /// After so many, one item of something else has its turn: an input and a timer wait for a moment behind a full load, which hardly
     /// notices.
-    static let answersInRow = 8
+    static let aheadAtMost = 8
     /// How often that was.
     var interruptions = 0
-    /// Items that were taken one after the other ahead of all inputs, with nothing in between but answers.
+    /// Items that were taken one after the other ahead of all inputs, with nothing in between but those.
     var aheadOfInputs = 0
     /// Turns that answers gave.
     private(set) var applied = 0
@@ -265,7 +265,7 @@ struct Workers {
         now: Timestamp, _ scheduler: inout EffectScheduler, _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
         guard let row = answers.popFirst() else { return }
-        answersInRow += 1
+        aheadOfOthers += 1
         guard case .message(let place) = row.answer else {
             return try take(answers.answer(of: row), of: row, now: now, &scheduler, &turns, &out)
         }

@@ -250,6 +250,19 @@ import Testing
         return waited
     }
 
+    @Test func `An input does not wait for the end of what is overdue`() throws {
+        var settings = StoreSettings()
+        settings.turnsPerRound = 4
+        let rig = try Self.overdueRig(settings, jobs: 95)
+        rig.now = rig.now + .seconds(5)
+        rig.deliver(.ping(95), from: worker(1))
+        rig.deliver(inputs([.add(1)], from: 2), from: client(1))
+        let waited = Self.roundsUntilTaken(rig)
+        #expect(waited <= 4 && rig.machine.scheduler.isOverdue, "after \(waited) rounds")
+        rig.round()
+        #expect(try rig.state().total == 1 && rig.machine.turns.state.ledger.open.isEmpty)
+    }
+
     @Test func `An input does not wait for the end of the answers`() throws {
         var settings = StoreSettings()
         settings.turnsPerRound = 4

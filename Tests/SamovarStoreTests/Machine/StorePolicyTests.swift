@@ -114,7 +114,10 @@ import Testing
         #expect(rig.takeTasks(worker(1)).map(\.name) == ["a"])
     }
 
-    @Test func `A program that orders again whenever it is too many holds up neither inputs nor timers`() throws {
+    @Test(arguments: [(Stubborn.crowded, 150), (Stubborn.withoutTimeToWait, 80), (Stubborn.withoutTime, 40)])
+    func `A program that orders again whenever it is too many, or has no time, holds up neither inputs nor timers`(
+        _ effect: Int, _ refusals: Int
+    ) throws {
         var settings = StoreSettings()
         settings.turnsPerRound = 100
         func engine() -> any ProgramEngine { TypedEngine(Stubborn.self, secret: workshopSecret) }
@@ -126,12 +129,12 @@ import Testing
             rig.deliver(.send([Submission(sequence: sequence, input: packed(message))], confirmed: 0), from: client(1))
             rig.round()
         }
-        send(.order, 1)
+        send(.order(effect), 1)
         rig.now = at(2)
         send(.add, 2)
         let state = try unpacked(Stubborn.State.self, rig.machine.stateBytes())
         #expect(state.added == 1 && state.ticks == 1)
-        #expect(state.refused > 150, "it is told at once")
+        #expect(state.refused > refusals, "it is told at once")
     }
 
     @Test func `After a restart serial effects are still serial, and a crowded one still fails`() throws {
@@ -244,26 +247,36 @@ private enum Stubborn: OpenProgram {
         var refused = 0
     }
 
-    enum Message: Portable { case order, again, add, ticked }
+    enum Message: Portable { case order(Int), again(Int), add, ticked }
     typealias Effect = Int
+
+    static var crowded: Effect { 1 }
+    static var withoutTimeToWait: Effect { 2 }
+    static var withoutTime: Effect { 3 }
 
     static var schema: Schema { shop }
     static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Self> { .state(State()) }
 
     static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Self> {
         switch message {
-        case .order: return .batch([one, one])
-        case .again:
+        case .order(let effect): return .batch([run(effect), run(effect)])
+        case .again(let effect):
             state.refused += 1
-            return one
+            return run(effect)
         case .add: state.added += 1
         case .ticked: state.ticks += 1
         }
         return .none
     }
 
-    private static var one: Command<Self> { .run(1, id: "label", policy: .serial(limit: 1)) }
+    private static func run(_ effect: Effect) -> Command<Self> {
+        switch effect {
+        case crowded: .run(effect, id: "label", policy: .serial(limit: 1))
+        case withoutTimeToWait: .run(effect, RunOptions(limits: RunLimits(waiting: .zero)))
+        default: .run(effect, RunOptions(limits: RunLimits(total: .zero)))
+        }
+    }
 
     static func subscriptions(_ state: State) -> [Subscription<Self>] { [.every(.seconds(2), id: "tick", send: .ticked)] }
-    static func failed(_ effect: Int, _ failure: Failure) -> Message? { failure.reason == .crowded ? .again : nil }
+    static func failed(_ effect: Int, _ failure: Failure) -> Message? { .again(effect) }
 }
