@@ -34,7 +34,7 @@ struct EffectScheduler {
     private(set) var isOverdue = false
     /// When queues were resumed last.
     private var resumed: [Queue: Timestamp] = [:]
-    /// When the last break ended.
+    /// When the last break ended, or this start began to serve.
     private var handsOutSince = Timestamp(microseconds: .min)
     /// When a break began in which nothing is handed out; nil if there is none now.
     private var breakBegan: Timestamp?
@@ -333,7 +333,7 @@ struct EffectScheduler {
 
     /// Begins with what is open: it is offered, unless it has to be held. Its time goes on in either case, whoever may run it.
     mutating func begin(_ ledger: EffectLedger, now: Timestamp) {
-        started = now
+        (started, handsOutSince) = (now, now)
         for place in ledger.controls.paused { if case .queue(let queue) = place { dispatcher.pause(queue) } }
         for (queue, rules) in ledger.controls.rules { dispatcher.rule(queue, rules, isNew: false, from: ledger, now: now) }
         for effect in ledger.open.values { limit(effect) }
@@ -344,8 +344,8 @@ struct EffectScheduler {
     /// How soon a worker that was sent away is back: it waits a second, and then for a pause of at most another.
     private static let comeback = Duration.seconds(2)
 
-    /// When the last worker of before has been missing for as long as silence may last, breaks since the start not counted; nil if nothing is
-    /// held.
+    /// When the last worker of before has been missing for as long as silence may last, over further starts, too, breaks since the start not
+    /// counted, and could have come back to this start, and behind each break; nil if nothing is held.
     func heldUntil(_ missing: [WorkerID: Timestamp]) -> Timestamp? {
         if awaited.isEmpty, held.isEmpty { return nil }
         let since = awaited.compactMap { missing[$0] }.max() ?? started

@@ -178,8 +178,20 @@ import Testing
         #expect(later.stop == .drained)
     }
 
+    @Test func `However long a worker of before has been missing, each start leaves it the time to come back`() throws {
+        let first = try Self.running().rig.restarted()
+        first.round()
+        let later = try first.restarted(after: .seconds(10))
+        #expect(later.connectWorker(2).tasks == [], "worker 1 may be running it")
+        later.tick(.milliseconds(1_999))
+        #expect(later.takeTasks(worker(2)) == [] && later.durable.joined == [workerID(1), workerID(2)])
+        #expect(later.machine.wakeUp(now: later.now) <= later.now + .milliseconds(1))
+        later.tick(.milliseconds(1))
+        #expect(later.takeTasks(worker(2)).map(\.name) == ["a"] && later.durable.joined == [workerID(2)])
+    }
+
     /// Else a store that is killed every few seconds would never hand out anything.
-    @Test func `A store that is restarted again and again waits no longer than one that is restarted once`() throws {
+    @Test func `A store that is restarted again and again waits for the silence once, and in each start for two seconds`() throws {
         var (rig, _, _) = try Self.running()
         for _ in 0..<3 {
             rig = try rig.restarted(after: .seconds(2))
@@ -187,7 +199,7 @@ import Testing
         }
         rig = try rig.restarted(after: .seconds(2))
         rig.connectWorker(2)
-        rig.tick(.seconds(1))
+        rig.tick(.seconds(2))
         #expect(rig.durable.joined == [workerID(2)])
     }
 
