@@ -255,12 +255,13 @@ extension InvariantChecker {
         }
     }
 
-    /// A worker that lives is kept as long as its name has a key that is good for what it does, whichever of its keys that is.
+    /// A worker that lives is kept as long as its name has a key that is good for what it does, whichever of its keys that is. At an orderly
+    /// stop those leave that hold nothing.
     func requireReason(toLeave id: WorkerID, _ record: Record) throws(Violation) {
         defer { reference.keys.leave(id) }
         // Before it has come back after a start, an earlier start counts, and the wall clock.
         let (made, before) = (reference.instant(of: record.time), reference.before(record.time))
-        guard world.keyKeeper != nil, !world.swarm.isHarsh, !reference.keys.farewells.contains(id),
+        guard world.keyKeeper != nil, !world.swarm.isHarsh, !world.store.isStopped, !reference.keys.farewells.contains(id),
             let worker = world.workers.first(where: { $0.id == id && $0.isUp }),
             let heard = reference.keys.heard[id]?.filter({ $0 <= before }).max(), heard >= reference.startInstant
         else { return }

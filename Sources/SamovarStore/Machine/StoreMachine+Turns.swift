@@ -218,8 +218,12 @@ extension StoreMachine {
         }
         if isQuiet {
             if isFollowed, digests.isBehind(turns.head) { writeDigest(at: now) }
-            // A worker of before is not let in any more, so it is not waited for. It stays joined, for it may run its jobs.
-            if scheduler.awaited.isEmpty { turns.write(.drained, now: now) }
+            // A worker of before is not let in any more, so it is not waited for. It stays joined, for it may run its jobs; others hold none.
+            if scheduler.awaited.isEmpty {
+                turns.write(.drained, now: now)
+            } else {
+                for id in turns.state.joined.subtracting(scheduler.awaited).sorted() { turns.write(.workerLeft(id), now: now) }
+            }
         }
         phase = .stopped(until: end)
         // Behind the digest, which is not made of a state that cannot be encoded.
