@@ -414,7 +414,6 @@ struct ClientSessions {
     /// Each session keeps as many hashes as all of them leave for it.
     mutating func limitFingerprints() {
         fingerprintLimit = min(settings.window, max(1, settings.fingerprints / max(1, count)))
-        guard fingerprintLimit < settings.window else { return }
         for session in sessions.values { session.fingerprints.keep(newest: fingerprintLimit) }
     }
 }
