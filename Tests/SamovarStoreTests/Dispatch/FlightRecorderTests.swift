@@ -160,6 +160,12 @@ import Testing
         #expect(told == .extension(type: -1, bytes: [0x77, 0x35, 0xa3, 0xa0, 0x65, 0x53, 0xf1, 0x01]))
     }
 
+    @Test(arguments: [-1, 0] as [Int64])
+    func `The beginning of 1970 is told to the microsecond, and an earlier time as that`(microseconds: Int64) {
+        let told = MessagePackValue.moment(Timestamp(microseconds: microseconds))
+        #expect(told == .extension(type: -1, bytes: [0, 0, 0, 0, 0, 0, 0, 0]))
+    }
+
     @Test func `An effect is told with all its attempts: worker, times and how each ended`() throws {
         let rig = try StoreWorkerTests.rig(slots: 1, credit: 9)
         rig.order(job("a", attempts: 3))
@@ -238,6 +244,7 @@ import Testing
             return
         }
         #expect(rows.count == 1_000 && rows.allSatisfy { $0["how"] == "returned" })
+        #expect(rows.allSatisfy { $0["attempt"] == .int(1) }, "one that was given back does not count")
     }
 }
 

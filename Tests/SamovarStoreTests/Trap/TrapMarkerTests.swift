@@ -42,7 +42,7 @@ import Testing
         (.start, [1, 0, 0, 0]), (input, [2, 7, 8, 9]), (.answer(EffectID(turn: 3, ordinal: 4)), [3, 3, 4, 0]),
         (.failure(EffectID(turn: 3, ordinal: 4)), [4, 3, 4, 0]), (.view, [5, 0, 0, 0]), (.state, [6, 0, 0, 0]),
         (.restore, [7, 0, 0, 0]), (.replay(turn: 6), [8, 6, 0, 0]), (.firing(EffectID(turn: 3, ordinal: 4)), [9, 3, 4, 0]),
-        (.subscriptions, [10, 0, 0, 0]), (.maintenance, [11, 0, 0, 0]),
+        (.subscriptions, [10, 0, 0, 0]), (.maintenance, [11, 0, 0, 0]), (.operated(7), [12, 7, 0, 0]),
     ]
 
     // MARK: The page
