@@ -202,9 +202,9 @@ public struct Worker<P: Program>: Sendable {
         return worker
     }
 
-    /// The same worker, serving these queues beside those that were named before. One of which none was named serves the default queue, and
-    /// from then on only those that are named: name `.default`, too, if it shall go on with that. What only some machines can do is told by
-    /// them, with `--can`, and needed by effects, with `RunOptions.needs`.
+    /// The same worker, serving these queues behind those that were named before: a later one gets what the earlier ones leave. One of
+    /// which none was named serves the default queue, and from then on only those that are named: name `.default`, too, if it shall go
+    /// on with that. What only some machines can do is told by them, with `--can`, and needed by effects, with `RunOptions.needs`.
     public func serving(_ queues: Queue...) -> Worker {
         var worker = self
         worker.queues = (worker.queues + queues).inOrderOfAppearance

@@ -198,7 +198,9 @@ struct WorkerCommand<App: SamovarApp>: AsyncParsableCommand {
 
     @Option(
         name: .long, parsing: .upToNextOption,
-        help: "The queues to serve, one or more; NAME=4 for at most 4 jobs of it at once. Default: what the program says.")
+        help: ArgumentHelp(
+            "The queues to serve, one or more; NAME=4 for at most 4 jobs of it at once. Default: what the program says.",
+            discussion: "They are served in this order: a later one gets what the earlier ones leave."))
     var queue: [String] = []
 
     @Option(

@@ -19,7 +19,8 @@ public struct WorkerConfiguration: Sendable {
     /// Jobs at once: 65,536 at most.
     public var slots = 1
     /// Whose jobs it takes, in place of what the worker says: at most 1,024 names of at most 1,024 bytes. Empty for the queues that
-    /// the worker names, and for the default one if it names none.
+    /// the worker names, and for the default one if it names none. They are served in this order: a later one gets what the earlier
+    /// ones leave.
     public var queues: [Queue] = []
     /// How many jobs of a queue it holds at once, 1 to 65,536, in place of the worker's own limit for that queue; a queue without a
     /// limit may take all slots.

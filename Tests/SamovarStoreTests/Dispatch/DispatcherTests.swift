@@ -106,6 +106,28 @@ import Testing
         #expect(expired == id)
     }
 
+    @Test func `A worker gets its queues in the order in which it names them: of a later one what the earlier ones leave`() {
+        var hall = DispatchHall()
+        hall.join(1, credit: 1, ["bulk", "urgent"])
+        let urgent = hall.order(RunOptions(queue: "urgent"))
+        var bulk = hall.order(RunOptions(queue: "bulk"))
+        for credit in 2...4 {
+            #expect(hall.assign() == 1 && hall.jobs(of: 1) == [bulk])
+            hall.end(bulk)
+            if credit < 4 { bulk = hall.order(RunOptions(queue: "bulk")) }
+            hall.dispatcher.heard(workerID(1), credit: credit, now: hall.now)
+        }
+        #expect(hall.assign() == 1 && hall.jobs(of: 1) == [urgent])
+    }
+
+    @Test func `A limit for an earlier queue of a worker leaves the other slots to the later ones`() {
+        var hall = DispatchHall()
+        hall.join(1, slots: 2, credit: 2, ["bulk", "urgent"], limits: ["bulk": 1])
+        let bulk = [hall.order(RunOptions(queue: "bulk")), hall.order(RunOptions(queue: "bulk"))]
+        let urgent = hall.order(RunOptions(queue: "urgent"))
+        #expect(hall.assign() == 2 && hall.jobs(of: 1) == [bulk[0], urgent])
+    }
+
     @Test func `What is read ahead takes no slot from a queue that is given free ones only`() {
         var hall = DispatchHall()
         hall.rule("a", QueueRules(shares: .init([:])))
