@@ -24,9 +24,9 @@ public struct StoreSettings: Equatable, Sendable {
     /// Hashes of inputs that are kept to notice two processes which use one session: a window for each session, or where there are many,
     /// as many as fit, and then only their newest inputs are told apart.
     public var fingerprints = 1_048_576
-    /// A session that was silent for so long while the store ran expires, by a record.
+    /// A session that was silent for so long expires, by a record. A start forgives all silence before it.
     public var sessionIdle: Duration = .seconds(3_600)
-    /// The same for one whose client keeps its inputs on disk.
+    /// The same for one whose client keeps its inputs on disk, and for any until its client has come back after a start.
     public var durableSessionIdle: Duration = .seconds(7 * 86_400)
 
     /// Answers of jobs that may wait before those that came twice are looked for. The different ones are never refused: workers were given

@@ -314,6 +314,21 @@ import Testing
         #expect(later.durable.sessions.sessions.count == 1)
     }
 
+    @Test func `Silence is counted from the newest start, and as a durable client's until the client has come back`() throws {
+        let rig = try Self.rig {
+            $0.sessionIdle = .seconds(10)
+            $0.durableSessionIdle = .seconds(30)
+        }
+        rig.exchange(.hello(Hello(role: .client(session: session(2)), schema: shop, isDurable: true)), from: client(2))
+        for number in [1, 2] as [UInt8] { rig.exchange(inputs([.add(1)]), from: client(number)) }
+        for _ in 0..<9 { rig.tick(.seconds(1)) }
+        let later = try rig.restarted()
+        for _ in 0..<28 { later.tick(.seconds(1)) }
+        #expect(Set(later.durable.sessions.sessions.keys) == [session(1), session(2)])
+        for _ in 0..<4 { later.tick(.seconds(1)) }
+        #expect(later.durable.sessions.sessions.isEmpty)
+    }
+
     @Test func `Sessions that never sent anything leave no trace`() throws {
         let rig = try Self.rig()
         for _ in 0..<8 { rig.tick(.seconds(1)) }
