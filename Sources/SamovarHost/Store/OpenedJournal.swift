@@ -87,6 +87,13 @@ struct OpenedJournal: Sendable {
         throw StoreError(moved: moved, from: location)
     }
 
+    /// Whether another store has begun the timeline since the journal was opened. Who serves all the same would replace it under those
+    /// that follow it.
+    func isOfAnotherTimeline() throws(StoreError) -> Bool {
+        let recorded = try StoreError.replacing { () throws(JournalError) in try Self.identity(in: journal, Fact.timeline) }
+        return recorded.map { $0 != timeline } ?? false
+    }
+
     /// Gives up a journal that was only read, or whose store does not get to serve. Only so are the witnesses of its end on disk before its
     /// log is taken away.
     func close() {

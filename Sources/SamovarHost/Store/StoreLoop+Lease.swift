@@ -88,9 +88,11 @@ extension StoreLoop {
             try rest(&poller, milliseconds: milliseconds, &news)
         }
         guard let number else { return nil }
-        do throws(StoreError) {
-            // It may have been moved elsewhere while this store replayed it, or could not reach it. From now on it cannot be.
+        do {
+            // While this store replayed it, or could not reach it, it may have been moved elsewhere, or another store may have begun
+            // its timeline and be gone. From now on neither can be.
             try opened.requireNotMoved(configuration.journal)
+            guard try !opened.isOfAnotherTimeline() else { throw Standby.IsOutdated() }
         } catch {
             // One that is not given up is lost with its lease.
             try? lease.release()

@@ -41,8 +41,8 @@ import Testing
     }
 }
 
-/// A journal without turns, which takes so many facts.
-private final class BeginningJournal: SharedJournal {
+/// A journal without turns that nobody has, which takes so many facts.
+final class BeginningJournal: SharedJournal {
     private struct State {
         var facts: [String: [UInt8]] = [:]
         var room: Int
@@ -57,6 +57,7 @@ private final class BeginningJournal: SharedJournal {
     let witnessed = 0
     let isWitnessed = true
     let hasSoundFacts = true
+    let lease = FollowedLease(JournalOwnership(of: UniqueID(high: 1, low: 2), epoch: 1, head: 0, isReleased: true))
 
     init(room: Int = .max) {
         state = Mutex(State(room: room))
@@ -87,13 +88,13 @@ private final class BeginningJournal: SharedJournal {
     func close() throws(JournalError) {}
 
     var end: BatchChain { BatchChain() }
-    func lease(address: String) -> any JournalLease { FollowedLease(JournalOwnership(of: identity, epoch: epoch, head: last)) }
+    func lease(address: String) -> any JournalLease { lease }
+    func beginWriting(beyond number: Int) throws(JournalError) -> Int { epoch + 1 }
 
     // MARK: Nothing of this
 
     private static let unused = JournalError(.misuse, "It only begins.")
 
-    func beginWriting(beyond number: Int) throws(JournalError) -> Int { throw Self.unused }
     func append(_ batch: Batch) throws(JournalError) { throw Self.unused }
     func save(_ snapshot: Snapshot) throws(JournalError) { throw Self.unused }
     func snapshot(at turn: Int) throws(JournalError) -> Snapshot { throw Self.unused }

@@ -128,10 +128,11 @@ final class FollowedPlace: FencedJournalPlace {
     ) throws(JournalError) -> any JournalDraft { throw trouble }
 }
 
-/// What the database of such a journal says of its owner, and whether that is asked for the journal.
+/// What the database of such a journal says of its owner, whether that is asked for the journal, and how often it was given up.
 final class FollowedLease: JournalLease {
     private let owner: JournalOwnership
     private let asked = Mutex<[Bool]>([])
+    private let released = Mutex(0)
 
     init(_ owner: JournalOwnership) {
         self.owner = owner
@@ -140,6 +141,8 @@ final class FollowedLease: JournalLease {
     /// Wishes and their ends, in order.
     var wishes: [Bool] { asked.withLock { $0 } }
 
+    var releases: Int { released.withLock(\.self) }
+
     let hasEnded = false
 
     func look() throws(JournalError) -> JournalOwnership { owner }
@@ -147,5 +150,5 @@ final class FollowedLease: JournalLease {
     func want(from epoch: Int) throws(JournalError) { asked.withLock { $0.append(true) } }
     func withdraw() throws(JournalError) { asked.withLock { $0.append(false) } }
     func durability() throws(JournalError) -> Durability { .none }
-    func release() throws(JournalError) {}
+    func release() throws(JournalError) { released.withLock { $0 += 1 } }
 }

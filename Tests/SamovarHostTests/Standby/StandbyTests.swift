@@ -140,6 +140,36 @@ private enum Lamp: OpenProgram {
         #expect(deaths.first == "death 52" && deaths.last == "death \(limit + 50)")
     }
 
+    @Test func `A timeline that another store has begun since the journal was opened is gone on with, and not replaced`() throws {
+        let scratch = try Scratch()
+        let journal = BeginningJournal()
+        let place = FollowedPlace(journal)
+        let loop = try StoreLoop(
+            StoreConfiguration(journal: place.location, endpoint: .local(folder: scratch.path)), logger: Logger(label: "test"))
+        let page = TrapPage(in: "/nowhere") { _ in }
+        defer { page.end() }
+        let opened = try OpenedJournal(reading: place.location)
+        // It dies before its first turn.
+        let founder = try OpenedJournal(reading: place.location)
+        try founder.establish(Lamp.schema, seed: [0x80])
+        var outdated = machine(of: opened)
+        do {
+            _ = try loop.begin(opened, &outdated, AcceptedDivergences(), page, HostClock())
+            Issue.record("it has begun")
+        } catch is Standby.IsOutdated {}
+        #expect(journal.lease.releases == 1)
+
+        let next = try OpenedJournal(reading: place.location)
+        #expect(next.timeline == founder.timeline && next.secret == founder.secret)
+        var heir = machine(of: next)
+        guard var begun = try loop.begin(next, &heir, AcceptedDivergences(), page, HostClock()) else {
+            Issue.record("it was told to end")
+            return
+        }
+        loop.giveUp(&begun.lease)
+        #expect(journal.lease.releases == 2)
+    }
+
     @Test func `A store that has followed begins with the keys of then, or with its former ones if it can read none`() throws {
         let folder = try PrivateFolder()
         let path = folder.path + "/keys"
