@@ -54,11 +54,13 @@ extension EngineCore {
             }
         }
         var followUps: Deque<(bytes: [UInt8], cause: Int)> = []
-        var (count, effects) = (1, try take(message, bytes, role, checkpoint, of: given, log: &log))
+        // No records are written, so the group has the bytes of its follow-ups, without the few around each.
+        var (count, effects, size) = (1, try take(message, bytes, role, checkpoint, of: given, log: &log), 0)
         while let next = log.takeFollowUp() { followUps.append(next) }
         while let next = followUps.popFirst() {
             guard count < limits.turns else { throw GroupLimit.turns(limits.turns, root: given.number) }
             count += 1
+            size += next.bytes.count
             let (number, bytes) = followUp(next.bytes, next.cause)
             let turn = SupposedTurn(
                 number: number, time: given.time, origin: .followUp(of: next.cause), sender: nil, root: given.root,
@@ -68,6 +70,7 @@ extension EngineCore {
             while let next = log.takeFollowUp() { followUps.append(next) }
         }
         guard effects <= limits.effects else { throw GroupLimit.effects(limits.effects, root: given.number) }
+        guard size <= limits.bytes else { throw GroupLimit.bytes(limits.bytes, root: given.number) }
         subscribe(now: given.time, log: &log)
         return SupposedEnd(verdict: .applied, isRemade: isRemade)
     }

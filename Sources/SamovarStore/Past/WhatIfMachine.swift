@@ -120,6 +120,8 @@ public final class WhatIfMachine {
     private func part() throws {
         var history = Self.history(makeEngine(), terms)
         try history.restore(try other.snapshot())
+        // A snapshot is of a start whose cancellations reach the dead; here the start may be an older one.
+        history.ledger.cancelsDead = other.ledger.cancelsDead
         original = history
         try takeInsertions(through: other.head)
     }

@@ -15,13 +15,16 @@ final class MillJournal {
     private var lease = 0
     private var starts = 0
     private var streamed: [EffectID: Int] = [:]
+    private let build: String
 
-    init() throws {
+    /// - Parameter build: that has written it.
+    init(by build: String = "mill" + Record.Event.mark) throws {
+        self.build = build
         try begin()
     }
 
-    init(_ random: inout Random, items: Int) throws {
-        try begin()
+    convenience init(_ random: inout Random, items: Int) throws {
+        try self.init()
         for _ in 0..<items { try step(&random) }
     }
 
@@ -34,7 +37,6 @@ final class MillJournal {
 
     private func start() {
         starts += 1
-        let build = "mill" + Record.Event.mark
         write(.started(number: starts, build: build, schema: Mill.schema, seed: packed(NoSeed())))
     }
 

@@ -66,6 +66,21 @@ import Testing
         #expect(throws: GroupLimit.turns(3, root: 3)) { try suppose(turns: 4) }
     }
 
+    @Test func `The follow-ups that are supposed may take as many bytes as a store lets a group take, and no more`() throws {
+        let journal = try MillJournal()
+        func suppose(letters: Int) throws -> WhatIf {
+            let message = packed(Mill.Message.echo(String(repeating: "a", count: letters), 3))
+            let machine = WhatIfMachine(Supposition(inserted: [2: [message]]), through: 2) {
+                TypedEngine(Mill.self, secret: millSecret, limits: GroupLimits(bytes: 1_000))
+            }
+            for record in journal.records { try machine.take(record) }
+            return try machine.finish()
+        }
+        // Two follow-ups of so many letters each.
+        #expect(try suppose(letters: 400).gained.count == 3)
+        #expect(throws: GroupLimit.bytes(1_000, root: 3)) { try suppose(letters: 600) }
+    }
+
     @Test func `As many effects as a store would allow in one group may be supposed`() throws {
         let journal = try MillJournal()
         let machine = WhatIfMachine(Supposition(inserted: [2: [packed(Mill.Message.grind("a"))]]), through: 2) {
@@ -143,6 +158,27 @@ import Testing
         let unwanted = try whatIf(journal, Supposition(inserted: [unwatched: [packed(Mill.Message.echo("more", 1))]]))
         #expect(reasons(unwanted) == [unwatched + 3: .ofClosedEffect(source)])
         #expect(unwanted.assumptions.contains(.requests(1)), "of an operator is the requeue alone")
+    }
+
+    @Test func `What the build of a journal did not cancel stays dead in the history that was`() throws {
+        // One whose cancellations did not reach the dead.
+        let journal = try MillJournal(by: "mill")
+        try journal.send(.grind("dusty"))
+        let effect = try #require(journal.open.first?.id)
+        try journal.fail(effect)
+        try journal.send(.stop("dusty"))
+        #expect(journal.dead == [effect])
+        try journal.operate(effect, requeues: true)
+        let machine = WhatIfMachine(Supposition(removed: [effect.turn]), through: journal.records.count) {
+            TypedEngine(Mill.self, secret: millSecret)
+        }
+        for record in journal.records {
+            // Whatever neither history has any more is forgotten at once.
+            machine.remembered = 0
+            try machine.take(record)
+        }
+        let lost = reasons(try machine.finish())
+        #expect(lost == [3: .removed, 4: .withoutEffect(effect), 6: .withoutEffect(effect)])
     }
 
     @Test func `An answer falls away if its effect was cancelled before`() throws {
