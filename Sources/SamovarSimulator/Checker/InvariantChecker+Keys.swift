@@ -110,6 +110,12 @@ extension InvariantChecker {
             guard link.listener == .work, let id = link.standing.greeted else { break }
             reference.keys.hear(id, link.standing.greetedAt)
             if reference.keys.workerSenders[id, default: []].count > 1 { reference.count(.workerRenewed) }
+        case .settled, .outputs:
+            // What it was answered before may wait for the disk.
+            try require(
+                world.store.demotions[fingerprint].map { $0 > world.store.heard } ?? true, .i21,
+                expected: "neither outputs nor the end of a turn for \(link.peer.name), whose key \(fingerprint) is for no client",
+                seen: "\(frame.kind)")
         case .task(let tasks, _): try requireQueues(tasks, link, fingerprint)
         case .reply(let reply) where link.peer === world.keyKeeper: try requireReading(reply)
         default: break

@@ -41,6 +41,8 @@ final class StoreProcess: Process {
     private(set) var hasRead = true
     /// The keys before this round, and the time of the round before it, for the checker.
     var former = (keys: KeyTable.none, time: Timestamp(microseconds: 0))
+    /// Keys of this start that came to be for no client, each with the newest turn of then, for the checker.
+    private(set) var demotions: [Fingerprint: Int] = [:]
     /// How far the journal was ahead of its clock at the start.
     private var lead = Duration.zero
     /// While it drains: until when jobs may end.
@@ -66,6 +68,7 @@ final class StoreProcess: Process {
         try world.checker.recovered(machine)
         prepare(machine)
         former = (keys, time)
+        demotions = [:]
         world.checker.reference.keys.start()
         world.checker.reference.keys.bring(keys, after: machine.head)
         guard world.survives(self) else { return }
@@ -317,7 +320,11 @@ final class StoreProcess: Process {
     private func take(_ read: Result<KeyTable, KeyTableError>, _ now: Timestamp) {
         if case .success(let table) = read {
             keys = table
-            world.checker.reference.keys.bring(table, after: machine?.head ?? 0)
+            let head = machine?.head ?? 0
+            demotions = table.keys.filter { !$0.roles.contains(.client) }.reduce(into: [:]) { demotions, key in
+                demotions[key.fingerprint] = self.demotions[key.fingerprint] ?? head
+            }
+            world.checker.reference.keys.bring(table, after: head)
         }
         hasRead = (try? read.get()) != nil
         world.checker.reference.count(hasRead ? .tableRead : .tableUnreadable)

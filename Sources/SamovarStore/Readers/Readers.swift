@@ -252,4 +252,9 @@ struct Readers {
         waiters.forget(route)
         feed.leave(route)
     }
+
+    /// Keys have changed: who may not send any more is told neither of outputs nor of the end of effects, and of views as before.
+    mutating func forgetSettlesAndOutputs(unless maySend: (Route) -> Bool) {
+        waiters.forgetSettlesAndOutputs(unless: maySend)
+    }
 }

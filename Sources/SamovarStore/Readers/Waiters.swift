@@ -10,6 +10,14 @@ struct Waiters {
         case outputs(after: EffectID)
         /// The views of turns after this one.
         case views(after: Int)
+
+        /// Only who may send may have it.
+        fileprivate var isOfSenders: Bool {
+            switch self {
+            case .settled, .outputs: true
+            case .view, .views: false
+            }
+        }
     }
 
     private struct Request: Equatable {
@@ -57,6 +65,11 @@ struct Waiters {
     }
 
     mutating func forget(_ route: Route) { requests.removeAll { $0.route == route } }
+
+    /// Forgets what is for senders alone, but for routes that may send. One look at all, however many may not.
+    mutating func forgetSettlesAndOutputs(unless maySend: (Route) -> Bool) {
+        requests.removeAll { $0.wish.isOfSenders && !maySend($0.route) }
+    }
 
     /// Called each tick: whether the reports shall be made anew. Less often where many effects have to be looked at.
     mutating func reportsAreDue(effects: Int, perTick: Int) -> Bool {

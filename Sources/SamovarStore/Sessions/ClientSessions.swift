@@ -222,7 +222,8 @@ struct ClientSessions {
     ///
     /// - Parameters:
     ///   - objection: why a key may not be here with a session of this owner; nil if it may.
-    ///   - mayStillSend: whether what waits of a key may be taken. If not it is dropped, and its client may send it again with a better one.
+    ///   - mayStillSend: whether what waits of a key, inputs and requests that are for senders alone, may be taken. If not it is
+    ///     dropped, and its client may send it again with a better one.
     ///   - isRevoked: no key has this name any more.
     mutating func enforce(
         _ objection: (Identity, _ owner: KeyName?) -> PeerError?, mayStillSend: (Identity) -> Bool,
@@ -232,6 +233,7 @@ struct ClientSessions {
             guard let sender = session.sender, !mayStillSend(.key(sender.fingerprint)) else { continue }
             dropInbox(of: session, last: turns.state.sessions.last(of: session.id))
         }
+        readers.forgetSettlesAndOutputs { route in connections.identity(at: route).map { mayStillSend($0) } ?? false }
         for route in connections.routes {
             guard let identity = connections.identity(at: route), let session = connections[route],
                 let error = objection(identity, sessions[session]?.owner)

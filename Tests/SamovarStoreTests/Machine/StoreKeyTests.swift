@@ -275,6 +275,31 @@ import Testing
         #expect(rig.durable.joined.isEmpty)
     }
 
+    @Test func `A key that becomes a viewer's hears views for which it waits, and neither outputs nor the end of a turn`() throws {
+        let rig = try Rig.with(key(1, "a", .client))
+        _ = rig.greetClient(1, by: by(1))
+        rig.connectClient(2)
+        #expect(rig.exchange(inputs([.order([job("a")])]), from: remoteClient(1), by: by(1)).verdicts == [.applied])
+        let outputs = Frame.outputsRequest(instance: .main, after: EffectID(turn: 0, ordinal: 0), waits: true)
+        for request in [.settle(turn: 2), outputs, .viewRequest(instance: .main, atLeast: 3)] as [Frame] {
+            #expect(rig.exchange(request, from: remoteClient(1), by: by(1)) == [])
+        }
+        rig.tick(.seconds(1))
+        #expect(rig.take(remoteClient(1)).map(\.kind) == [.waiting])
+        try rig.read(key(1, "a", .viewer))
+        rig.exchange(inputs([.emit(["x"])]), from: client(2))
+        #expect(rig.take(remoteClient(1)).map(\.kind) == [.view])
+        rig.tick(.seconds(1))
+        let task = try #require(rig.connectWorker().tasks.first)
+        rig.exchange(.result([task.answered("a")], credit: 2), from: worker(1))
+        #expect(rig.machine.turns.state.ledger.isSettled(2) && rig.take(remoteClient(1)) == [])
+        for request in [.settle(turn: 2), outputs] as [Frame] {
+            #expect(rig.exchange(request, from: remoteClient(1), by: by(1)).errors == [.forbidden], "it asks again")
+        }
+        let view = Frame.viewRequest(instance: .main, atLeast: 0)
+        #expect(rig.exchange(view, from: remoteClient(1), by: by(1)).map(\.kind) == [.view])
+    }
+
     @Test func `A table that only grows disturbs nobody`() throws {
         let rig = try Rig.with(key(1, "a", .client, .worker))
         _ = rig.greetClient(1, by: by(1))
