@@ -119,8 +119,10 @@ struct OtherHistory {
             books.requeue(id, turn: item.turn, now: time)
         case .dropped(let id):
             guard isSame(id), books.open[id] != nil || books.dead[id] != nil else { return false }
-            // The store drops what a source has left behind, and here it is wanted.
-            if item.origin == .store, let open = books.open[id], !books.isAbandoned(id, open) { return true }
+            // The store drops what is requeued of a source that is not wanted. Here it is wanted, or was not requeued.
+            if item.origin == .store {
+                guard let open = books.open[id], books.isAbandoned(id, open) else { return true }
+            }
             books.close(id, turn: item.turn)
             books.dropDead(id, turn: item.turn)
         case .controlled(let control): books.take(control, turn: item.turn, now: time)

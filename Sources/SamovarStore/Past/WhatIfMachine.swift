@@ -191,9 +191,9 @@ public final class WhatIfMachine {
             if let reason = objection(to: effect, mayBeDead: true) { return reason }
             if item.origin == .operator {
                 counts.requests += 1
-            } else if let open = other.ledger.open[effect], !other.isAbandoned(open) {
-                // The store drops what a source has left behind, and here it is wanted.
-                return nil
+            } else {
+                // The store drops what is requeued of a source that is not wanted. Here it is wanted, or was not requeued.
+                guard let open = other.ledger.open[effect], other.isAbandoned(open) else { return nil }
             }
         case .requeued(let effect):
             if let reason = objection(to: effect, mayBeDead: true) { return reason }

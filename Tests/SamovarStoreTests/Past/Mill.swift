@@ -27,6 +27,7 @@ enum Mill: OpenProgram {
         case rang(String)
         case broken(String)
         case told(String)
+        case revive
     }
 
     struct Job: Portable {
@@ -67,6 +68,7 @@ enum Mill: OpenProgram {
             let order = run(name, grain: state.grain % 3)
             return state.grain.isMultiple(of: 5) ? order.then(.echo("fifth", 1)) : order
         case .stop(let name): return .cancel(Label(name))
+        case .revive: return .requeue(queue: .default)
         case .time(let name, let seconds):
             state.timers[name] = seconds == 0 ? nil : seconds + abs(state.grain % 2)
             return .none

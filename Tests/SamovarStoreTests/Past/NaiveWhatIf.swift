@@ -108,6 +108,8 @@ struct NaiveWhatIf {
             history.open[id] = history.dead.removeValue(forKey: id)
         case .dropped(let id):
             guard isSame(history.dead[id] ?? history.open[id], id) else { return false }
+            // The store drops what is requeued of a source that is not wanted. Here it is wanted, or was not requeued.
+            if item.origin == .store, history.open[id] == nil || history.source?.id == id { return true }
             (history.dead[id], history.open[id]) = (nil, nil)
         default: break
         }
@@ -192,6 +194,10 @@ struct NaiveWhatIf {
                 history.ordered[id] = job
             case .then(let message): followUps.append((message, number))
             case .cancel(let label): cancel(label)
+            // Whatever is dead is of the one queue that there is.
+            case .control(.requeue):
+                history.open.merge(history.dead) { _, dead in dead }
+                history.dead.removeAll()
             default: break
             }
         }

@@ -181,6 +181,27 @@ import Testing
         #expect(lost == [3: .removed, 4: .withoutEffect(effect), 6: .withoutEffect(effect)])
     }
 
+    @Test func `What the store has dropped of a source that nobody wanted stays dead where it was not requeued`() throws {
+        let journal = try MillJournal()
+        try journal.send(.watch("d"))
+        let source = try #require(journal.open.first { $0.isSource }?.id)
+        try journal.fail(source)
+        try journal.send(.watch(""))
+        let requeue = journal.records.count + 1
+        try journal.send(.revive)
+        journal.write(.dropped(source))
+        journal.write(.requeued(source), origin: .operator)
+        try journal.send(.echo("behind", 1))
+        let without = Supposition(removed: [requeue])
+        #expect(reasons(try whatIf(journal, without)) == [requeue: .removed])
+        let naive = try NaiveWhatIf(journal.records, without, through: requeue + 1).wouldBe
+        #expect(naive.dead[source] != nil && naive.open[source] == nil)
+        let alike = Supposition(inserted: [requeue - 1: [packed(Mill.Message.echo("more", 1))]])
+        #expect(reasons(try whatIf(journal, alike)) == [requeue + 2: .ofClosedEffect(source)])
+        let naiveAlike = try NaiveWhatIf(journal.records, alike, through: requeue + 1).wouldBe
+        #expect(naiveAlike.dead[source] == nil && naiveAlike.open[source] == nil)
+    }
+
     @Test func `An answer falls away if its effect was cancelled before`() throws {
         let journal = try MillJournal()
         try journal.send(.grind("long"))
