@@ -34,10 +34,8 @@ struct Turns: ~Copyable {
     private let settings: StoreSettings
     private(set) var state: StoreState
     private(set) var quarantine: Quarantine
-    /// A batch is with the journal: one at a time.
-    private var isCommitting = false
-    /// When it was given there.
-    private var handedOver = Timestamp(microseconds: 0)
+    /// When the batch was handed over that is with the journal, one at a time; nil if there is none.
+    private var handedOver: Timestamp?
     private var outages = Outages()
     /// What the turns on disk, and no others, make of the numbers that `status` tells.
     private(set) var durableFacts = StoreFacts()
@@ -152,7 +150,7 @@ struct Turns: ~Copyable {
     }
 
     /// Whether nothing but the next item would be lost with this process.
-    private var isClean: Bool { log.batch.isEmpty && !isCommitting }
+    private var isClean: Bool { log.batch.isEmpty && handedOver == nil }
 
     /// Takes an item: calls the program, or writes that it is given up.
     ///
@@ -291,8 +289,7 @@ struct Turns: ~Copyable {
 
     /// The open batch, to be given to the journal; nil if that is busy, or there is nothing to write.
     mutating func takeBatch(now: Timestamp) -> RecordBatch? {
-        guard !isCommitting, !log.batch.isEmpty else { return nil }
-        isCommitting = true
+        guard handedOver == nil, !log.batch.isEmpty else { return nil }
         handedOver = now
         committingFacts = facts
         counts.batches += 1
@@ -308,13 +305,12 @@ struct Turns: ~Copyable {
     }
 
     /// For how long the batch with the journal has been there; nil if there is none.
-    func commitAge(now: Timestamp) -> Duration? { isCommitting ? now - handedOver : nil }
+    func commitAge(now: Timestamp) -> Duration? { handedOver.map { now - $0 } }
 
     mutating func committed(through turn: Int, now: Timestamp) {
-        if isCommitting { counts.commitTimes.add(now - handedOver) }
+        if let since = handedOver.take() { counts.commitTimes.add(now - since) }
         quarantine.committed()
         log.committed(through: turn)
-        isCommitting = false
         durableFacts = committingFacts
     }
 
