@@ -87,11 +87,18 @@ import Testing
         #expect(plan.places == 1)
     }
 
-    @Test func `A name that cannot be looked up is tried with no other key`() {
-        var plan = ConnectionPlan([.name("store"), .address("b")])
-        #expect(plan.next(keys: 2) == .resolve("store"))
-        #expect(plan.resolved([]) == nil)
-        #expect(plan.next(keys: 2) == open("b", endpoint: 1))
+    @Test func `A name that cannot be looked up is tried with no other key, also where it has served`() {
+        for hasServed in [false, true] {
+            var plan = ConnectionPlan([.name("store"), .address("b")])
+            if hasServed {
+                _ = plan.next(keys: 2)
+                #expect(plan.resolved(["a"]) == open("a"))
+                plan.served()
+            }
+            #expect(plan.next(keys: 2) == .resolve("store"))
+            #expect(plan.resolved([]) == nil)
+            #expect(plan.next(keys: 2) == open("b", endpoint: 1))
+        }
     }
 
     // MARK: Names
