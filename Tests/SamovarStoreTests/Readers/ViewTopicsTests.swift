@@ -57,6 +57,11 @@ struct ViewTopicsTests {
         #expect(hear(reports, limit: 2).closed == [false, false, false, false, true, false])
     }
 
+    @Test func `A topic that is asked for and taken back again and again is never too much`() {
+        let reports = (0..<3).flatMap { _ in [report(1, "view/main"), report(0, "view/main")] }
+        #expect(hear(reports, limit: 1).closed == Array(repeating: false, count: 6))
+    }
+
     @Test func `Messages that are no report are too much at some time`() {
         #expect(hear([[], [2], [255, 1, 2], report(0, "none")], limit: 3).closed == [false, false, false, true])
         #expect(hear([[], [2]], limit: 2).topics.count == 0)
