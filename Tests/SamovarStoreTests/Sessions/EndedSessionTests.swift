@@ -114,15 +114,17 @@ import Testing
         #expect(book.end(of: SessionID(high: 8, low: 3), witness: 0) == nil, "it was never welcomed")
     }
 
+    @Test func `What a new client sends is taken, though sessions have expired that nobody remembers`() throws {
+        var state = try Self.rig().machine.turns.state
+        state.sessions.restore(expired: try Self.forgotten(through: 3), closed: EndedSessions())
+        let rig = try Rig(snapshot: state.snapshot())
+        #expect(rig.connectClient(2).isWelcome)
+        #expect(rig.exchange(inputs([.add(1)]), from: client(2)).outcomes.map(\.sequence) == [1])
+    }
+
     @Test func `The turn that a client has seen tells nothing of forgotten sessions in another timeline`() throws {
         var state = try Self.rig().machine.turns.state
-        // Sessions have expired up to turn 3, and none of them is remembered.
-        var writer = MessagePackWriter()
-        writer.writeArrayHeader(2)
-        writer.write(3)
-        writer.writeArrayHeader(0)
-        var reader = MessagePackReader(writer.bytes)
-        state.sessions.restore(expired: try EndedSessions(from: &reader), closed: EndedSessions())
+        state.sessions.restore(expired: try Self.forgotten(through: 3), closed: EndedSessions())
         let rig = try Rig(snapshot: state.snapshot())
         let hello = Hello(role: .client(session: session(2)), schema: shop, witness: 2, epoch: 1)
         #expect(rig.exchange(.hello(hello), from: client(2)).errors == [.sessionExpired], "it may be one of them")
@@ -150,16 +152,9 @@ import Testing
 
     @Test func `What a client was told in another timeline says nothing of sessions that have expired in this one`() throws {
         let rig = try Self.rig()
-        var writer = MessagePackWriter()
-        writer.writeArrayHeader(2)
-        // The newest turn of an end that is not remembered by itself, and none that are.
-        writer.write(3)
-        writer.writeArrayHeader(0)
-        var reader = MessagePackReader(writer.bytes)
-        let expired = try EndedSessions(from: &reader)
         var state = rig.machine.turns.state
         let closed = state.sessions.closed
-        state.sessions.restore(expired: expired, closed: closed)
+        state.sessions.restore(expired: try Self.forgotten(through: 3), closed: closed)
         let later = try Rig(snapshot: state.snapshot(), now: rig.now)
         func greet(_ number: UInt8, of timeline: Timeline) -> [Frame] {
             let hello = Hello(role: .client(session: session(number)), schema: shop, witness: 2)
@@ -216,6 +211,16 @@ import Testing
     // MARK: Helpers
 
     private static func id(_ number: Int) -> SessionID { SessionID(high: 9, low: UInt64(number)) }
+
+    /// Sessions have ended up to this turn, and none of them is remembered by itself.
+    private static func forgotten(through turn: Int) throws -> EndedSessions {
+        var writer = MessagePackWriter()
+        writer.writeArrayHeader(2)
+        writer.write(turn)
+        writer.writeArrayHeader(0)
+        var reader = MessagePackReader(writer.bytes)
+        return try EndedSessions(from: &reader)
+    }
 
     private static func goodbye(of sequence: Int) -> Record {
         Record(
