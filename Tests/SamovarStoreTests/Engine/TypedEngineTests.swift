@@ -50,6 +50,19 @@ import Testing
         #expect(try Self.records(log).suffix(2).map(\.event) == [.refused(refused), .refused(rejected)])
     }
 
+    @Test func `After a supposed turn the head is its number, or that of its last follow-up`() throws {
+        let (engine, _) = try Self.started()
+        var log = TurnLog(ofReplayAfter: engine.head)
+        var heads: [Int] = []
+        for (number, input) in [(5, .chain(3)), (7, .forbidden)] as [(Int, Shop.Input)] {
+            let turn = SupposedTurn(
+                number: number, time: at(2), origin: Self.origin, sender: nil, root: number, content: .input(packed(input)))
+            _ = try engine.suppose(turn, log: &log) { message, cause in (cause + 10, message) }
+            heads.append(engine.head)
+        }
+        #expect(heads == [25, 7])
+    }
+
     @Test func `An answer is one group and its last message closes the effect`() throws {
         let (engine, log) = try Self.started()
         let messages: MessageList = [packed(Shop.Message.chain(2)), packed(Shop.Message.finished("a"))]
