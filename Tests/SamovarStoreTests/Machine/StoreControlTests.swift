@@ -255,6 +255,21 @@ import Testing
         }
     }
 
+    @Test func `To resume what is not paused gives no more time to wait for a worker`() throws {
+        for wish in [Self.wish("resume", queue: "default"), Self.wish("resume", label: "label")] {
+            let rig = try Self.rig()
+            rig.exchange(.goodbye, from: worker(1))
+            var job = Self.job("a", keepsDead: false)
+            job.waiting = 5
+            rig.order(job, sequence: rig.nextInput)
+            rig.tick(.seconds(3))
+            rig.exchange(inputs([.wish([wish])], from: rig.nextInput), from: client(1))
+            #expect(rig.durable.ledger.open.count == 1)
+            rig.tick(.seconds(3))
+            #expect(try rig.state().done == ["a timed out after 0 attempts: no worker took it within 5.0 seconds"])
+        }
+    }
+
     // MARK: What is told of it
 
     @Test func `Status counts what waits behind a label and until a time, and shows what is paused and the rules`() throws {
