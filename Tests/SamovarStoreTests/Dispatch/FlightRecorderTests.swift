@@ -198,6 +198,17 @@ import Testing
         #expect(last["claimed"] == .bool(false))
     }
 
+    @Test func `The time of an attempt begins when it is handed out, however long its effect has waited`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.order(job("a"))
+        rig.tick(.seconds(5))
+        let task = try #require(rig.connectWorker(credit: 9).tasks.first)
+        rig.now = rig.now + .milliseconds(3)
+        rig.exchange(.result([task.answered("a")], credit: 9), from: worker(1))
+        #expect(try ask(rig, "\(task.effect)").value["attempts"]?[0]?["seconds"] == .double(0.003))
+    }
+
     @Test func `After a restart the attempts are forgotten, and a worker's claim is one that is marked`() throws {
         let rig = try StoreWorkerTests.rig(slots: 1, credit: 9)
         rig.order(job("a"))
