@@ -32,6 +32,9 @@ import Testing
         for turn in 2_001...3_900 { level.append(entry(turn), of: "a", weight: 1) }
         level.forgetStale { _ in false }
         #expect(level.count == 2_900, "more have come, but not twice what was left and the few")
+        for turn in 3_901...4_100 { level.append(entry(turn), of: "a", weight: 1) }
+        level.forgetStale { _ in false }
+        #expect(level.count == 0, "now there is more than that")
     }
 
     @Test func `Of what stands here twice one is left, and it keeps its place`() {

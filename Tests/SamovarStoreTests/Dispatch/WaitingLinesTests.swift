@@ -1,3 +1,4 @@
+import MachineSupport
 import MessagePack
 import SamovarCore
 import Testing
@@ -66,6 +67,14 @@ import Testing
         #expect(lines.entries == 8)
         #expect(effects(in: lines.serve(["print"], insteadOf: []).first) == [1, 1_998, 1_999, 2_000])
         #expect(effects(in: served.first) == [1, 1_998, 1_999, 2_000])
+    }
+
+    @Test func `Stale entries go also from a line in which labels have shares`() {
+        var lines = WaitingLines()
+        lines.rule("mail", QueueRules(shares: .init()), isNew: true, now: at(0)) { _ in nil }
+        for turn in 1...2_000 { _ = lines.append(entry(turn), RunOptions(id: "label", queue: "mail")) }
+        _ = lines.forgetStale { $0.place == 1 || $0.place > 1_997 }
+        #expect(lines.entries == 4)
     }
 
     @Test func `Of the lines that go, those are told that a worker has still`() {
