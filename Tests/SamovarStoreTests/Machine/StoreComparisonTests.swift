@@ -127,9 +127,10 @@ import Testing
         #expect(try state.differences(from: other, subscriptions: false) == [], "dead or open")
         let job = EffectID(turn: 1, ordinal: 0)
         other.ledger.open(OpenEffect(id: job, root: 1, payload: [0], now: at(0)))
-        other.ledger.bury(job, failure)
         other.ledger.forgetChanges()
         #expect(try state.differences(from: other, subscriptions: false) == ["effects"], "a job's effect is always compared")
+        other.ledger.bury(job, failure)
+        #expect(try state.differences(from: other, subscriptions: false) == ["effects"], "also when it is dead")
     }
 
     @Test func `The books tell of everything`() throws {
