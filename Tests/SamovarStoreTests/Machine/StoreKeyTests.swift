@@ -195,6 +195,26 @@ import Testing
         #expect(rig.exchange(pause, from: remoteAdmin, by: by(2)).count == 1 && rig.machine.head == head)
     }
 
+    /// The host has measured its process.
+    private static func measure(_ rig: Rig) {
+        let process = ProcessSample(processorSeconds: 1.5, residentBytes: 7)
+        rig.machine.processMeasured(ProcessFacts(process, journalBytes: nil), now: rig.now)
+        rig.round()
+    }
+
+    @Test func `Of operators that wait for metrics, who loses its key is told so and no more, and the others get them`() throws {
+        let rig = try Rig.with(key(1, "a", .operator), key(2, "b", .operator))
+        let request = Frame.request(AdminRequest(id: 7, verb: "metrics"))
+        let routes = ([1, 2] as [UInt8]).map { Route(listener: .admin, id: [0, $0], isRemote: true) }
+        for (number, route) in zip([1, 2] as [UInt64], routes) {
+            #expect(rig.exchange(request, from: route, by: by(number)).isEmpty)
+        }
+        for _ in 1...2 { try rig.read(key(2, "b", .operator)) }
+        Self.measure(rig)
+        #expect(rig.take(routes[0]).errors == [.keyRefused])
+        #expect(rig.take(routes[1]).map(\.kind) == [.reply])
+    }
+
     @Test(arguments: [false, true])
     func `Metrics that a revoked key has asked for are not told, whatever they wait for`(isMeasured: Bool) throws {
         let rig = try Rig.with(key(1, "a", .operator))
@@ -202,14 +222,9 @@ import Testing
         rig.commits = false
         rig.exchange(inputs([.add(1)]), from: client(1))
         #expect(rig.exchange(.request(AdminRequest(id: 7, verb: "metrics")), from: remoteAdmin, by: by(1)) == [])
-        func measure() {
-            let process = ProcessSample(processorSeconds: 1.5, residentBytes: 7)
-            rig.machine.processMeasured(ProcessFacts(process, journalBytes: nil), now: rig.now)
-            rig.round()
-        }
-        if isMeasured { measure() }
+        if isMeasured { Self.measure(rig) }
         try rig.read(key(2, "b", .operator))
-        if !isMeasured { measure() }
+        if !isMeasured { Self.measure(rig) }
         rig.commits = true
         rig.round()
         let heard = rig.take(remoteAdmin)
