@@ -222,6 +222,19 @@ import Testing
         }
     }
 
+    @Test mutating func `A rule names the weights of labels, that of the others, or both`() throws {
+        var bench = try PartBench()
+        let rules: [(MessagePackValue, QueueRules.Shares)] = [
+            (["queue": "mail", "others": 3], .init(others: 3)), (["queue": "mail", "shares": ["ann": 4]], .init(["ann": 4])),
+            (["queue": "mail", "shares": ["ann": 4], "others": 3], .init(["ann": 4], others: 3)),
+        ]
+        for (rule, shares) in rules {
+            let answer = try ask("rule", with: rule, &bench)
+            let set = bench.turns.state.ledger.controls.rules["mail"]?.shares
+            #expect(answer["changed"] == true && set == shares, "\(rule)")
+        }
+    }
+
     @Test(arguments: [2, 3])
     mutating func `A backup gets a snapshot, unless to make one beside the service has ended the store three times`(
         _ deaths: Int
