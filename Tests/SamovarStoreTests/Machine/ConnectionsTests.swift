@@ -34,4 +34,18 @@ import Testing
         #expect(connections.disconnect(client(1)) == session(1) && connections.disconnect(client(1)) == nil)
         #expect(connections[client(2)] == session(2) && connections[client(1)] == nil && connections.count == 2)
     }
+
+    @Test func `Routes are ordered by their sockets, then local ones before remote ones, then by their ids`() {
+        var routes: [Route] = []
+        for listener in Listener.allCases {
+            for isRemote in [false, true] {
+                for number in [1, 2] as [UInt8] { routes.append(Route(listener: listener, id: [0, number], isRemote: isRemote)) }
+            }
+        }
+        for (place, route) in routes.enumerated() {
+            for (otherPlace, other) in routes.enumerated() {
+                #expect((route < other) == (place < otherPlace), "\(route) and \(other)")
+            }
+        }
+    }
 }
