@@ -397,12 +397,13 @@ import Testing
 
     // MARK: Budgets
 
-    @Test func `A key keeps so many sessions`() throws {
+    @Test(arguments: [1, 2] as [UInt8])
+    func `A key keeps so many sessions`(limit: UInt8) throws {
         var limits = Key.Limits()
-        limits.sessions = 2
+        limits.sessions = Int(limit)
         let rig = try Rig.with(key(1, "a", .client, limits: limits), key(2, "b", .client))
-        for number in [1, 2] as [UInt8] { #expect(rig.greetClient(number, by: by(1)).isWelcome) }
-        #expect(rig.greetClient(3, by: by(1)).errorTexts == ["the key a has 2 sessions, which is its limit"])
+        for number in 1...limit { #expect(rig.greetClient(number, by: by(1)).isWelcome) }
+        #expect(rig.greetClient(3, by: by(1)).errorTexts == ["the key a has \(limit) sessions, which is its limit"])
         #expect(rig.greetClient(3, by: by(2)).isWelcome)
         rig.exchange(.goodbye, from: remoteClient(1), by: by(1))
         #expect(rig.greetClient(4, by: by(1)).isWelcome)
