@@ -146,7 +146,8 @@ struct ClientSessions {
             }
         if isOthers { return out.send(.error(.notYours("session")), to: route, floor: .none) }
         if sessions[session] == nil, let key, owned[key.name, default: 0] >= key.limits.sessions {
-            return out.refuse(route, "the key \(key.name) has \(key.limits.sessions) sessions, which is its limit")
+            let sessions = SamovarStore.count(key.limits.sessions, "session")
+            return out.refuse(route, "the key \(key.name) has \(sessions), which is its limit")
         }
         let witness = seen == out.identity.timeline ? hello.witness : 0
         if let end = turns.state.sessions.end(of: session, witness: witness, mayHaveEnded: hello.mayHaveEnded) {

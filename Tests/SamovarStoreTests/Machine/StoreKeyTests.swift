@@ -403,7 +403,8 @@ import Testing
         limits.sessions = Int(limit)
         let rig = try Rig.with(key(1, "a", .client, limits: limits), key(2, "b", .client))
         for number in 1...limit { #expect(rig.greetClient(number, by: by(1)).isWelcome) }
-        #expect(rig.greetClient(3, by: by(1)).errorTexts == ["the key a has \(limit) sessions, which is its limit"])
+        let sessions = limit == 1 ? "1 session" : "2 sessions"
+        #expect(rig.greetClient(3, by: by(1)).errorTexts == ["the key a has \(sessions), which is its limit"])
         #expect(rig.greetClient(3, by: by(2)).isWelcome)
         rig.exchange(.goodbye, from: remoteClient(1), by: by(1))
         #expect(rig.greetClient(4, by: by(1)).isWelcome)
