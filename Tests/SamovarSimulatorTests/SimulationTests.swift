@@ -6,9 +6,9 @@ import Testing
 @Suite struct SimulationTests {
     /// The digests of the worlds of seeds 1, 2, 3 and so on: every event at its time, and every byte on the wire.
     static let courses: [UInt64] = [
-        0xa79f9ed32b7fc804, 0x1ea918d85951e972, 0xa52aef08e28c7dfa, 0xd7f456f898c0b7ad, 0x5f44e1984fe7dd91,
-        0x36a49fa7ebb7ee93, 0xdda74c73ca09932b, 0xe2f1b60d5bc3b903, 0xfc4303f4cd1fb0a9, 0x2219f938c46aacaa,
-        0x59525d4193eef3b9, 0x825042e5d3dea298, 0xb38d970ee07e9c67, 0xd0e92b495b934d7, 0x1ae28eeefe60caa2,
+        0x655718cbd0d3631c, 0x1ea918d85951e972, 0xa52aef08e28c7dfa, 0xd7f456f898c0b7ad, 0x832c6f8fb5652107,
+        0x91650719f389e198, 0xdda74c73ca09932b, 0xe2f1b60d5bc3b903, 0xfc4303f4cd1fb0a9, 0x86f0cbffe3db0eb8,
+        0x59525d4193eef3b9, 0x825042e5d3dea298, 0xb38d970ee07e9c67, 0xfd5884ef0e5fc9fd, 0x1ae28eeefe60caa2,
         0x467b68ff0b1e0065, 0xa4f11ad5ae50b07a, 0xce9a1b5c5f104349, 0x670ad123755398da, 0x56f314d4e4786137,
     ]
 
