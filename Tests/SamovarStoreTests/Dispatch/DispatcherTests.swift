@@ -258,6 +258,22 @@ import Testing
         #expect(hall.assign() == 1 && hall.jobs(of: 2) == [suspect])
     }
 
+    @Test func `A worker that is about to leave is not kept free for a suspect in place of another`() {
+        var hall = DispatchHall()
+        hall.join(1)
+        let last = hall.order()
+        #expect(hall.assign() == 1 && hall.jobs(of: 1) == [last])
+        hall.dispatcher.setLeaving(workerID(1))
+        hall.join(2)
+        let usual = hall.order()
+        #expect(hall.assign() == 1 && hall.jobs(of: 2) == [usual])
+        let suspect = hall.order(deaths: 9)
+        _ = hall.order()
+        #expect(hall.assign() == 0, "worker 2 is to be empty once")
+        hall.end(usual)
+        #expect(hall.assign() == 1 && hall.jobs(of: 2) == [suspect])
+    }
+
     @Test func `A worker without credit is kept free for a suspect while it has jobs, and the others get what waits`() {
         var hall = DispatchHall()
         hall.join(1, credit: 1)
