@@ -21,6 +21,18 @@ import Testing
         #expect(level.count == 0)
     }
 
+    @Test func `So does one whose stale entries were passed over on the way to the next that waits`() {
+        var level = FairLevel()
+        level.append(entry(1), of: "a", weight: 1)
+        for turn in 2...7 { level.append(entry(turn), of: "b", weight: 1) }
+        let next = level.first { $0.effect.turn > 1 }
+        #expect(next?.effect.turn == 2 && level.count == 6 && level.labels == 1)
+        for _ in 1...3 { _ = level.popFirst() }
+        for turn in 11...13 { level.append(entry(turn), of: "a", weight: 1) }
+        let order = (0..<6).compactMap { _ in level.popFirst()?.effect.turn }
+        #expect(order == [5, 11, 6, 12, 7, 13], "it gets no credit for the time before")
+    }
+
     @Test func `Stale entries are left as long as they cannot be half of what there is`() {
         var level = FairLevel()
         for turn in 1...1_000 { level.append(entry(turn), of: "a", weight: 1) }
