@@ -29,6 +29,15 @@ import Testing
         #expect(effects(in: served[0]) == [1, 3, 5] && effects(in: served[1]) == [4, 2])
     }
 
+    @Test func `A line with needs is shown to workers once, when it is new, whatever else was asked for since`() {
+        var lines = WaitingLines()
+        var shown: [Set<String>?] = []
+        for (number, need) in ["gpu", "tape", "gpu", "tape"].enumerated() {
+            shown.append(lines.append(entry(number + 1), RunOptions(queue: "mail", needs: [need]))?.needs)
+        }
+        #expect(shown == [["gpu"], ["tape"], nil, nil])
+    }
+
     @Test func `A line goes with its last worker, unless something waits in it`() {
         var lines = WaitingLines()
         let first = lines.serve(["mail", "print"], insteadOf: [])
