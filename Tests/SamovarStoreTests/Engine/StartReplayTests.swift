@@ -78,10 +78,14 @@ private enum Opener<O: Opening>: Program {
 
 /// The first group of a journal: what `start` orders, live and in a replay.
 @Suite struct StartReplayTests {
-    private static func engine<O: Opening>(_ opening: O.Type) -> TypedEngine<Opener<O>> { TypedEngine(secret: workshopSecret) }
+    private static func engine<O: Opening>(_ opening: O.Type, limits: GroupLimits = .default) -> TypedEngine<Opener<O>> {
+        TypedEngine(secret: workshopSecret, limits: limits)
+    }
 
-    private static func started<O: Opening>(_ opening: O.Type) throws -> (engine: TypedEngine<Opener<O>>, log: SharedLog) {
-        let engine = engine(opening)
+    private static func started<O: Opening>(
+        _ opening: O.Type, limits: GroupLimits = .default
+    ) throws -> (engine: TypedEngine<Opener<O>>, log: SharedLog) {
+        let engine = engine(opening, limits: limits)
         let log = SharedLog(after: 0)
         let event = Record.Event.started(number: 1, build: "test", schema: engine.schema, seed: packed(NoSeed()))
         log.batch.append(Record(turn: engine.skip(), time: at(1), event: event))
@@ -128,6 +132,15 @@ private enum Opener<O: Opening>: Program {
         let (replayed, again) = try Self.replay(records, as: One.self)
         #expect(Self.said(replayed) == ["a"] && again.opened == log.opened && again.batch.bytes == log.batch.bytes)
         try replayed.requireEndOfGroup()
+    }
+
+    @Test func `What a start orders is held to the limits of a group`() throws {
+        let size = packed("job").count
+        let (live, _) = try Self.started(One.self, limits: GroupLimits(effectBytes: size))
+        #expect(live.head == 2)
+        #expect(throws: GroupLimit.effectBytes(size - 1, root: 1)) {
+            _ = try Self.started(One.self, limits: GroupLimits(effectBytes: size - 1))
+        }
     }
 
     @Test func `Another command of start is found by its follow-ups, and shown`() throws {
