@@ -113,6 +113,17 @@ import Testing
         #expect(Self.told(later, 3_600) == Self.words("0 s ahead of"))
     }
 
+    @Test func `A start warns of a clock that is behind the newest turn by more than clocks may differ, and of no other`() throws {
+        let rig = try Rig()
+        rig.round()
+        for (lead, isTold) in [(Duration.seconds(10), false), (Duration.seconds(10) + .microseconds(1), true)] {
+            let later = try rig.restarted(after: .zero - lead)
+            later.round()
+            let isWarned = later.takeNotes().contains { $0.hasPrefix("the newest turn is 10 s ahead of this clock") }
+            #expect(isWarned == isTold, "\(lead)")
+        }
+    }
+
     // MARK: Before the start
 
     @Test func `Before its start a store hears nobody and does nothing`() throws {

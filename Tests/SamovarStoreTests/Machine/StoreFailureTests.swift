@@ -253,6 +253,19 @@ import Testing
         #expect(rig.connectWorker(4, slots: 4, credit: 4).tasks.map(\.name) == ["a", "b", "c"])
     }
 
+    @Test func `A dead worker's effect whose failure breaks a limit ends the store, which says so`() throws {
+        let rig = try Rig(engine: TrapEngine { $0 == .failure })
+        rig.connectClient()
+        rig.order(job("killer"))
+        for number: UInt8 in 1...3 {
+            #expect(rig.stop == nil)
+            #expect(rig.connectWorker(number).tasks.map(\.name) == ["killer"])
+            rig.machine.workerDied(workerID(number), "killed by signal 9", now: rig.now)
+            rig.round()
+        }
+        #expect(rig.stop == .groupLimit(.turns(0, root: 0)))
+    }
+
     /// Lets a worker fall silent.
     static func lose(_ number: UInt8, _ rig: Rig) {
         for _ in 0..<7 {
