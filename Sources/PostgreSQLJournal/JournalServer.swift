@@ -148,7 +148,8 @@ extension JournalError {
     private static func advice(on error: PostgreSQLError) -> String {
         switch error.kind {
         case .denied: "; look at the role and the database of the address, the password file, and pg_hba.conf of the server"
-        case .refused(lacksRight): "; look at the role of the address: `journal init --role` lets that of a store read and write"
+        case .refused(lacksRight):
+            "; look at what the role of the address may do: that of a store needs what `journal init --role` gives"
         default: ""
         }
     }

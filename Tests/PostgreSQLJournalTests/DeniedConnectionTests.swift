@@ -55,19 +55,27 @@ struct DeniedStoreTests {
         #expect(store.errors.contains("look at the role"), "\(store.errors)")
     }
 
-    @Test func `A store whose role has no right to the journal at its start ends as wrongly configured`() async throws {
+    @Test(arguments: [false, true])
+    func `A store whose role may not use the journal at its start, or only read it, ends as wrongly configured`(
+        mayRead: Bool
+    ) async throws {
         let server = try await TestServer.common()
         let place = try server.place()
-        let role = "stranger_\(place.schema)"
+        let (schema, role) = (place.schema, "stranger_\(place.schema)")
         #expect(try PostgreSQLJournal.create(at: place))
         try server.run("CREATE ROLE \(role) LOGIN")
+        if mayRead {
+            try server.run(
+                "GRANT USAGE ON SCHEMA \(schema) TO \(role); GRANT SELECT ON ALL TABLES IN SCHEMA \(schema) TO \(role)")
+        }
         let scratch = try Scratch()
-        let journal = "postgresql://\(role)@/postgres?host=\(server.folder)&schema=\(place.schema)"
+        let journal = "postgresql://\(role)@/postgres?host=\(server.folder)&schema=\(schema)"
         let store = try Child(
             Executable.path("tickets"), ["store", "--data", scratch.folder("data"), "--journal", journal], in: scratch)
         #expect(try await store.wait() == .exited(78), "\(store.errors)")
-        #expect(store.errors.contains("permission denied for schema \(place.schema)"), "\(store.errors)")
-        #expect(store.errors.contains("look at the role"), "\(store.errors)")
+        let denied = mayRead ? "table stores" : "schema \(schema)"
+        #expect(store.errors.contains("permission denied for \(denied)"), "\(store.errors)")
+        #expect(store.errors.contains("look at what the role of the address may do"), "\(store.errors)")
     }
 
     /// A store that serves, with a role of its own.
@@ -135,7 +143,7 @@ struct DeniedStoreTests {
         let (server, role, schema) = (keeper.server, keeper.role, keeper.schema)
         try server.run("REVOKE INSERT ON \(schema).batches FROM \(role)")
         let sent = try keeper.send()
-        try await keeper.hasSaid("cannot be written. (permission denied for table batches", "look at the role")
+        try await keeper.hasSaid("cannot be written. (permission denied for table batches", "look at what the role")
         // Last, for a store whose lease is in doubt takes no input that it could not write.
         try server.run("REVOKE INSERT ON \(schema).stores FROM \(role)")
         try await keeper.hasSaid("cannot be renewed. (permission denied for table stores")

@@ -27,6 +27,8 @@ struct Standby: ~Copyable {
     private var epoch = 0
     /// The owner was asked for the journal.
     private var hasAsked = false
+    /// Turns of another owner were followed.
+    private var hasFollowed = false
     /// When the journal was asked for: from then on the lease counts.
     private(set) var taken: Timestamp
 
@@ -70,7 +72,7 @@ struct Standby: ~Copyable {
                 case .look: actions += try look(&standby)
                 case .follow(let turn): actions += try follow(&standby, &machine, after: turn)
                 case .want: try want()
-                case .take: actions += try take(&standby, machine.starts, page)
+                case .take: actions += try take(&standby, machine.starts, page, mayWait: !mayBegin || hasFollowed)
                 }
             }
             tell(lag.report(now: clock.now()), through: machine.head)
@@ -93,6 +95,7 @@ struct Standby: ~Copyable {
         _ standby: inout StandbyMachine, _ machine: inout StoreMachine, after turn: Int
     ) throws -> [StandbyAction] {
         guard !opened.isNew else { throw IsOutdated() }
+        hasFollowed = true
         do {
             try journal.refresh()
             try opened.follow(&machine, &accepted, noting: &lag, by: clock)
@@ -127,7 +130,10 @@ struct Standby: ~Copyable {
         do throws(JournalError) { try lease.withdraw() } catch { logger.debug("the journal is still asked for: \(error)") }
     }
 
-    private mutating func take(_ standby: inout StandbyMachine, _ starts: Int, _ page: TrapPage) throws -> [StandbyAction] {
+    /// - Parameter mayWait: until a person lets this store write. One that only starts ends, and says why.
+    private mutating func take(
+        _ standby: inout StandbyMachine, _ starts: Int, _ page: TrapPage, mayWait: Bool
+    ) throws -> [StandbyAction] {
         do throws(JournalError) {
             let begun = clock.now()
             // First the lease: no other standby shall take the journal for one that nobody has.
@@ -138,6 +144,7 @@ struct Standby: ~Copyable {
             journal.mark(in: page.memory)
             return standby.taken(epoch: epoch)
         } catch {
+            guard mayWait || error.code != .denied else { throw StoreError(error) }
             guard error.code == .busy else { return try failed(&standby, error) }
             do throws(JournalError) { try journal.refresh() } catch { return try failed(&standby, following: error) }
             return standby.notTaken(now: clock.now())
