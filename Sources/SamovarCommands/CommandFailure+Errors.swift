@@ -24,7 +24,7 @@ extension CommandFailure {
                 }
             self = error.divergence.map { .divergence($0, error.description) } ?? CommandFailure(code, error.description)
         case AdminError.noStore(let store, _, because: nil): self.init(.unavailable, "\(error); \(store.advice)")
-        case AdminError.noStore: self.init(.unavailable, "\(error)")
+        case AdminError.noStore, AdminError.unknown: self.init(.unavailable, "\(error)")
         case AdminError.keyRefused(let reason): self.init(.noPermission, reason)
         case AdminError.refused(let reason): self.init(.badData, reason)
         case AdminError.later(let reason): self.init(.tryLater, reason)

@@ -112,12 +112,12 @@ private func withCopy<Result>(
     // It ends with this function.
     async let _: Void = end(at: signals, removing: copy, of: store, as: id)
     do {
-        // A store that is slow makes the copy all the same, and nobody would delete it.
-        _ = try await store.export(to: copy.path, as: id, patience: .seconds(30))
+        _ = try await store.export(to: copy.path, as: id)
     } catch AdminError.refused(let reason) {
         throw CommandFailure(.tryLater, reason)
     } catch let error as AdminError {
-        guard case .noStore = error, !isBegun(copy), let failure = CommandFailure(error) else { throw error }
+        // A store that is slow makes the copy all the same, and nobody would delete it.
+        guard case .unknown = error, !isBegun(copy), let failure = CommandFailure(error) else { throw error }
         throw CommandFailure(failure.code, "\(failure.description); \(warning(of: copy))")
     }
     guard FileManager.default.fileExists(atPath: copy.path) else {

@@ -48,7 +48,6 @@ public struct AdminClient: Sendable {
     /// What is done once.
     private static let changes = AdminRequest.changes.union(["export"])
     private static let doubt = "asked again, for the first time was not answered: that may have done it"
-    private static let unknown = "the request has left, and may be done"
     private static let pause = 0.05
     /// How long the first answer is waited for before it is asked again.
     private static let firstWait = Duration.seconds(2)
@@ -105,8 +104,10 @@ public struct AdminClient: Sendable {
             if let refusal { throw AdminError.keyRefused(refusal) }
             Thread.sleep(forTimeInterval: pause)
         }
-        let reasons = [difficulty, wasSent && changes.contains(verb) ? unknown : nil].compactMap(\.self)
-        throw AdminError.noStore(store, waited: limit, because: reasons.isEmpty ? nil : reasons.joined(separator: "; "))
+        let isUnknown = wasSent && changes.contains(verb)
+        throw isUnknown
+            ? AdminError.unknown(store, waited: limit, because: difficulty)
+            : AdminError.noStore(store, waited: limit, because: difficulty)
     }
 
     private static func answer(
@@ -137,6 +138,8 @@ public struct AdminClient: Sendable {
 public enum AdminError: Error, Sendable, CustomStringConvertible {
     /// Nobody has answered there, for so long; and why, if more is known.
     case noStore(StoreAccess, waited: Duration, because: String? = nil)
+    /// The same of a request that would change something and has left: it may be done.
+    case unknown(StoreAccess, waited: Duration, because: String? = nil)
     /// The store does not take the key, and says why.
     case keyRefused(String)
     /// The store will not, and says why.
@@ -147,9 +150,16 @@ public enum AdminError: Error, Sendable, CustomStringConvertible {
     /// Who does not answer, or what the store says.
     public var description: String {
         switch self {
-        case .noStore(let store, let waited, let reason):
-            "no store answers at \(store.named(.admin)), for \(waited.text) now" + (reason.map { ": \($0)" } ?? "")
+        case .noStore(let store, let waited, let reason): Self.silence(of: store, for: waited, reason)
+        case .unknown(let store, let waited, let reason):
+            Self.silence(of: store, for: waited, reason.map { "\($0); \(Self.doubt)" } ?? Self.doubt)
         case .keyRefused(let reason), .refused(let reason), .later(let reason): reason
         }
+    }
+
+    private static let doubt = "the request has left, and may be done"
+
+    private static func silence(of store: StoreAccess, for duration: Duration, _ reason: String?) -> String {
+        "no store answers at \(store.named(.admin)), for \(duration.text) now" + (reason.map { ": \($0)" } ?? "")
     }
 }

@@ -62,7 +62,8 @@ final class ServedJournal: StoredJournal {
     private static func meaning(of error: any Error) -> JournalError {
         let refused = "The store tells nothing of its journal."
         switch error as? AdminError {
-        case .noStore?: return JournalError(.unavailable, "The store whose journal was read is away.", underlying: "\(error)")
+        case .noStore?, .unknown?:
+            return JournalError(.unavailable, "The store whose journal was read is away.", underlying: "\(error)")
         case .later?: return JournalError(.busy, refused, underlying: "\(error)")
         case .keyRefused?, .refused?: return JournalError(.unavailable, refused, underlying: "\(error)")
         case nil:

@@ -46,15 +46,18 @@ struct JournalExportCommand<Types: ProgramTypes>: AsyncParsableCommand {
 
 extension AdminClient {
     /// Has a running store copy its journal. The same question again, with the same id, is answered with how far it is.
-    ///
-    /// - Parameter patience: how long to wait for the answer to the first question, as `ask` has it.
-    package func export(to folder: String, as id: UUID = UUID(), patience: Duration? = nil) async throws -> MessagePackValue {
+    package func export(to folder: String, as id: UUID = UUID()) async throws -> MessagePackValue {
         let arguments: MessagePackValue = ["id": .string(id.uuidString), "folder": .string(folder)]
-        var answer = try await ask("export", arguments, patience: patience)
+        var answer = try await ask("export", arguments)
         while answer["done"] != .bool(true) {
             try await Task.sleep(for: .milliseconds(100))
-            // A store that dies meanwhile is started again.
-            answer = try await ask("export", arguments, patience: .seconds(30))
+            do {
+                // A store that dies meanwhile is started again.
+                answer = try await ask("export", arguments, patience: .seconds(30))
+            } catch AdminError.noStore(let store, let waited, let reason) {
+                // It has the request, whether or not this question has reached it.
+                throw AdminError.unknown(store, waited: waited, because: reason)
+            }
         }
         return answer
     }
