@@ -402,19 +402,14 @@ struct ClientSessions {
         for session in expired(now: now).prefix(settings.turnsPerRound) { end(session, now: now, &turns) }
     }
 
-    /// The one that nobody was connected to for the longest time; nil if each has a client that may be there. Of equals, as all are
-    /// after a start, the one whose newest kept outcome is the oldest; who has confirmed all has the least to lose.
-    func idlest(_ table: SessionTable, now: Timestamp) -> SessionID? {
-        func isIdler(_ one: ClientSession, _ other: ClientSession) -> Bool {
-            if one.heard != other.heard { return one.heard < other.heard }
-            return (table.newestKept(of: one.id), one.id) < (table.newestKept(of: other.id), other.id)
-        }
-        return silent(now: now).filter { $0.route == nil && $0.inbox.isEmpty }.min(by: isIdler)?.id
+    /// The one that nobody was connected to for the longest time; nil if each has a client that may be there.
+    func idlest(now: Timestamp) -> SessionID? {
+        silent(now: now).filter { $0.route == nil && $0.inbox.isEmpty }.min { ($0.heard, $0.id) < ($1.heard, $1.id) }?.id
     }
 
     /// Makes room for another session, at the cost of that one.
     private mutating func expireIdlest(now: Timestamp, _ turns: inout Turns, _ out: inout Outlet) {
-        guard let idlest = idlest(turns.state.sessions, now: now) else { return }
+        guard let idlest = idlest(now: now) else { return }
         out.note(.warning, "there are \(settings.sessions) sessions: the one that was silent for longest has expired")
         end(idlest, now: now, &turns)
     }

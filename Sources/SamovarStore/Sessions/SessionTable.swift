@@ -70,9 +70,6 @@ struct SessionTable: Equatable, Sendable {
         return outcomes[sequence - first.sequence]
     }
 
-    /// The turn of the newest outcome that is kept; 0 if the client has confirmed all.
-    func newestKept(of id: SessionID) -> Int { sessions[id]?.outcomes.last?.turn ?? 0 }
-
     mutating func confirm(_ sequence: Int, in id: SessionID) {
         sessions[id]?.confirm(sequence)
     }
