@@ -87,8 +87,8 @@ public struct Worker<P: Program>: Sendable {
     /// A worker whose handler has an environment: clients, connections, caches. It is made in worker processes only, once,
     /// before the first job.
     ///
-    /// - Parameter tearDown: called once, when the last job of the process has ended. Not if the process is killed, or ends
-    ///   although a handler goes on.
+    /// - Parameter tearDown: called once, when the last job of the process has ended. Not if the process is killed. It has, as the
+    ///   handlers have, until five seconds after the process was told to end.
     @inlinable
     public init<Environment: Sendable>(
         environment: @escaping @Sendable () async throws -> Environment,

@@ -54,7 +54,7 @@ extension EngineCore {
             }
         }
         var followUps: Deque<(bytes: [UInt8], cause: Int)> = []
-        // No records are written, so the group has the bytes of its follow-ups, without the few around each.
+        // No records are written: counted are the bytes of follow-ups alone, and a group a little over the limit may pass.
         var (count, effects, size) = (1, try take(message, bytes, role, checkpoint, of: given, log: &log), 0)
         while let next = log.takeFollowUp() { followUps.append(next) }
         while let next = followUps.popFirst() {

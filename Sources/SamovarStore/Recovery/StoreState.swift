@@ -24,7 +24,7 @@ struct StoreState {
     /// The key of each that needed one, by its name.
     var workerKeys: [WorkerID: KeyName] = [:]
     /// Joined workers that have not spoken since a start, and when the first such start was: a store that is restarted again
-    /// and again waits no longer for them than one that is restarted once.
+    /// and again waits once for as long as silence may last, and in each start for as long as a worker needs to come back.
     var missing: [WorkerID: Timestamp] = [:]
 
     init(engine: any ProgramEngine, window: Int) {
