@@ -40,11 +40,13 @@ public enum Policy: Hashable, Sendable {
         case .all, .latest, .first: self
         case .serial(let limit): .serial(limit: Self.bounded(limit))
         case .lane(let width, let limit, let behindDead):
-            .lane(width: min(max(1, width), Self.widthLimit), limit: Self.bounded(limit), behindDead: behindDead)
+            .lane(width: Self.bounded(width: width), limit: Self.bounded(limit), behindDead: behindDead)
         }
     }
 
     package static func bounded(_ limit: Int) -> Int { min(max(limits.lowerBound, limit), limits.upperBound) }
+
+    package static func bounded(width: Int) -> Int { min(max(1, width), widthLimit) }
 
     /// How many may run at once, and how many be open; nil if they do not wait for each other.
     package var lane: (width: Int, limit: Int, stops: Bool)? {
@@ -52,7 +54,7 @@ public enum Policy: Hashable, Sendable {
         case .all, .latest, .first: nil
         case .serial(let limit): (1, max(1, limit), false)
         case .lane(let width, let limit, let behindDead):
-            (min(max(1, width), Self.widthLimit), max(1, limit), behindDead == .stops)
+            (Self.bounded(width: width), max(1, limit), behindDead == .stops)
         }
     }
 }

@@ -153,9 +153,9 @@ extension Policy {
         case .latest: return 1
         case .first: return 2
         case .serial(let limit): return 3 + Self.bounded(limit)
-        case .lane(_, let limit, let behindDead):
-            let width = lane?.width ?? 1
-            return Self.laneBit | (behindDead == .stops ? Self.stopBit : 0) | width << Self.widthShift | Self.bounded(limit)
+        case .lane(let width, let limit, let behindDead):
+            return Self.laneBit | (behindDead == .stops ? Self.stopBit : 0) | Self.bounded(width: width) << Self.widthShift
+                | Self.bounded(limit)
         }
     }
 
