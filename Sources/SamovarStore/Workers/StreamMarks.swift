@@ -18,7 +18,7 @@ struct StreamMarks {
 
     mutating func note(_ mark: StreamMark, isOfSource: Bool = false, for route: Route) {
         if isOfSource { ofSources.insert(mark.lease) }
-        let known = marks[route]?[mark.lease] ?? 0
+        let known = marks[route]?[mark.lease] ?? mark.index
         marks[route, default: [:]][mark.lease] = max(known, mark.index)
     }
 
