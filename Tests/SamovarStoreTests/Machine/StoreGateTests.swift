@@ -42,6 +42,20 @@ import Testing
         #expect(rig.ask("status")?.value["openEffects"] == .int(1))
     }
 
+    @Test func `Status of a store that starts on a full disk tells of the turns that are on it`() throws {
+        let before = try Rig()
+        before.connectClient()
+        before.exchange(inputs([.order([job("a")])]), from: client(1))
+        let rig = try before.restarted()
+        rig.commits = false
+        rig.round()
+        rig.machine.journalIsFull(true, now: rig.now)
+        let status = try #require(rig.ask("status")?.value)
+        #expect(status["phase"] == "disk full" && rig.durable.head > 0 && rig.machine.head > rig.durable.head)
+        #expect(status["turn"] == .int(Int64(rig.durable.head)) && status["durable"] == status["turn"])
+        #expect(status["sessions"] == .int(1) && status["openEffects"] == .int(1))
+    }
+
     @Test(arguments: [false, true])
     func `What is refused in an outage is told all that is taken, and nothing else`(isInDoubt: Bool) throws {
         let unknown = try #require(Rig().ask("nonsense")?.refusal)
