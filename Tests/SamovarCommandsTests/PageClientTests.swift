@@ -31,4 +31,17 @@ import Testing
             #expect(clock.now - begun >= .milliseconds(20))
         }
     }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `What is not for a page's key is answered without being sent, until the time for that is over`() async throws {
+        let page = try made()
+        page.refuse("not for this key", for: .seconds(3_600))
+        // Nothing runs that could send it.
+        #expect(await page.send([1]) == .rejected("not for this key"))
+        page.refuse("not for this key", for: .zero)
+        page.close()
+        async let end: Void = page.run { _ in }
+        #expect(await page.send([1]) != .rejected("not for this key"), "its client has it")
+        try await end
+    }
 }

@@ -192,6 +192,40 @@ import Testing
         #expect(page.page.end == nil, "\(page.page.errors)")
     }
 
+    @Test(arguments: ["viewer", "operator"])
+    func `A press with a key that may not send is answered in the store's words, and the page goes on`(role: String) async throws {
+        let scratch = try Scratch()
+        let keys = scratch.folder("keys")
+        for role in [role, "client"] {
+            let made = try Child(
+                Executable.tally, ["keys", "new", role, "--role", role, "--out", scratch.folder("\(role).key"), "--keys", keys],
+                in: scratch)
+            #expect(try await made.wait() == .exited(0), "\(made.errors)")
+        }
+        let address = "tcp://127.0.0.1:\(try Ports.free())"
+        let page = try await ServedPage(
+            in: scratch,
+            doors: (["--endpoint", address, "--keys", keys], ["--endpoint", address, "--key", scratch.folder("\(role).key")]))
+        let words = "sending inputs is not for the key \(role), which is for \(role)s"
+        func press(_ turn: Int) throws -> String {
+            try page.post("/api/v1/press", #"{"turn":\#(turn),"control":0,"text":"pears"}"#)
+        }
+        let pressed = try await eventually("the first view has come: \(page.page.errors)") {
+            let answer = try press(1)
+            return answer.contains("older view") ? nil : answer
+        }
+        #expect(pressed.contains(words))
+        try await eventually("the next one is not sent: \(page.page.errors)") { try press(1) == #"{"problem":"\#(words)"}"# }
+
+        let sent = try await page.command(
+            "send", #"{"setGoal":{"to":20}}"#, "--endpoint", address, "--key", scratch.folder("client.key"))
+        let turn = try #require(sent.firstMatch(of: /"turn":([0-9]+)/).flatMap { Int($0.1) }, "\(sent)")
+        try await eventually("the view of another's input has come: \(page.page.errors)") {
+            try press(turn) == #"{"problem":"\#(words)"}"#
+        }
+        #expect(page.page.end == nil, "\(page.page.errors)")
+    }
+
     @Test func `Whoever takes all its descriptors ends no server`() async throws {
         let page = try await ServedPage(descriptors: 100)
         var taken: [Int32] = []

@@ -143,6 +143,7 @@ public final class StoreClient: Service {
         var obstacle: String?
         var difficulty: String?
         var isAwaited = false
+        var hasBeenWelcome = false
         /// The last answer of the store: that this client is welcome, or why it is not if nobody was told so.
         var answer: Answer?
         /// Those who wait for the first one.
@@ -228,9 +229,13 @@ public final class StoreClient: Service {
     func tell(answer: Swift.Result<Timeline, PeerError>) {
         told.withLock { told in
             told.answer = answer
+            if case .success = answer { told.hasBeenWelcome = true }
             for waiter in told.waiting.values { waiter.yield(answer) }
         }
     }
+
+    /// A store has let this client in, whatever it said later.
+    package var hasBeenWelcome: Bool { told.withLock(\.hasBeenWelcome) }
 
     /// Somebody waits for the connection, or is about to.
     var isAwaited: Bool { told.withLock(\.isAwaited) }
