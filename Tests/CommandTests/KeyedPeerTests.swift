@@ -65,6 +65,18 @@ import Testing
         try await store.stop()
     }
 
+    @Test func `Who exports traces asks a store over the network for its attempts with the key of an operator`() async throws {
+        let files = (client: try await key("c", "client"), operator: try await key("o", "operator"))
+        let store = try await store(workers: 1)
+        #expect(try await run(["send", "incrementAsync", "--wait", "settled"], files.client).end == .exited(0))
+        let command = ["trace", "--attempts", "--data", store.data]
+        let told = try await run(command, files.operator)
+        #expect(told.end == .exited(0) && told.output.contains(#""key":"samovar.worker""#), "\(told.output)\(told.errors)")
+        let refused = try await run(command, files.client)
+        #expect(refused.end == .exited(77) && refused.output.isEmpty, "\(refused.output)\(refused.errors)")
+        try await store.stop()
+    }
+
     @Test(arguments: ["viewer", "operator"])
     func `A load test with a key that may not send is refused with 77 before it begins`(_ role: String) async throws {
         let file = try await key("k", role)

@@ -16,11 +16,11 @@ struct TraceCommand<App: SamovarApp>: AsyncParsableCommand {
                 request of at most \(TraceLines.maximumSpans) spans, as the OpenTelemetry collector reads them from files. The same turns give \
                 the same bytes. Messages and effects are shown, but for what is redacted: message.PATH, effect.PATH, refusal.PATH, failure, \
                 or *.NAME for all parts with a name; `.*` and `[*]` are any part. Works beside a running store, too. With --attempts \
-                that is asked which attempts it remembers, so it must run.
+                that is asked which attempts it remembers, so it must run; over the network an operator's --key is needed.
                 """)
     }
 
-    @OptionGroup var options: StoreOptions
+    @OptionGroup var options: PeerOptions
     @Option(name: .long, parsing: .unconditional, help: "The first turn. Default: the first that is known.") var from: Int?
     @Option(name: .long, parsing: .unconditional, help: "The last turn. Default: the newest.") var to: Int?
     @Option(name: .long, help: "What not to show: message.signUp.password, *.password. May be given again.") var redact: [String] =
