@@ -14,6 +14,13 @@ package enum StandardStream: Int32 {
         guard let failure, self == .output else { return }
         endWithoutOutput(failure)
     }
+
+    /// That of its terminal; nil if it is none, does not tell, or is one without a size.
+    var size: (columns: Int, rows: Int)? {
+        var size = winsize()
+        guard ioctl(rawValue, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0, size.ws_col > 0 else { return nil }
+        return (Int(size.ws_col), Int(size.ws_row))
+    }
 }
 
 /// Nil, or the reason of the system.

@@ -50,6 +50,17 @@ import Testing
         #expect(try await store.run("view").output.contains(#""sync":"200""#))
     }
 
+    @Test func `On a terminal a second takes the place of the one before, and is cut where it would wrap`() async throws {
+        let scratch = try Scratch()
+        let terminal = try PseudoTerminal(
+            Executable.counter, ["load", "--rate", "100", "--duration", "2s"], columns: 40, in: scratch)
+        let end = try await eventually("the load test ends", within: .seconds(60)) { terminal.end() }
+        #expect(end == .exited(0), "\(terminal.output)")
+        let lines = terminal.output.components(separatedBy: "\r\u{1b}[K").map { text in text.prefix { !$0.isNewline } }
+        let seconds = lines.filter { $0.contains("applied") }
+        #expect(!seconds.isEmpty && seconds.allSatisfy { $0.count == 39 && $0.hasSuffix("…") }, "\(seconds)")
+    }
+
     @Test func `An agent from elsewhere takes part`() async throws {
         let scratch = try Scratch()
         let meeting = "ipc://" + scratch.folder("meeting")

@@ -136,7 +136,7 @@ struct PanelLoop: ~Copyable {
 
     /// A terminal that tells no size is taken for one of the usual size.
     private static var size: GridSize {
-        let size = RawTerminal.size ?? (80, 24)
+        let size = StandardStream.output.size ?? (80, 24)
         return GridSize(columns: size.columns, rows: size.rows)
     }
 

@@ -79,13 +79,6 @@ struct RawTerminal: ~Copyable {
         return fstat(STDOUT_FILENO, &picture) == 0 && fstat(descriptor, &other) == 0 && picture.st_rdev == other.st_rdev
     }
 
-    /// Nil if it does not tell, or is a terminal without a size.
-    static var size: (columns: Int, rows: Int)? {
-        var size = winsize()
-        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0, size.ws_col > 0 else { return nil }
-        return (Int(size.ws_col), Int(size.ws_row))
-    }
-
     /// What was typed, as much as is there; nil at the end of the terminal.
     func read() -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: 1_024)

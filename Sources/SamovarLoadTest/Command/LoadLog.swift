@@ -111,7 +111,7 @@ final class LoadLog: Sendable {
             + "unanswered \(countText(second.unanswered))\(late)  "
             + "p50 \(latencyText(second.p50))  p99 \(latencyText(second.p99))  max \(latencyText(second.max))"
         if isTerminal {
-            StandardStream.error.write("\r\u{1B}[K\(line)")
+            StandardStream.error.redraw(line)
         } else {
             printError(line)
         }
