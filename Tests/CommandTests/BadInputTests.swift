@@ -95,6 +95,7 @@ import Testing
         (["queues", "--rule", "--queue", "http", "--rate", "0"], "--rate 0 is no number of attempts: at least 1"),
         (["queues", "--rule", "--queue", "http", "--rate", "1", "--burst", "0"], "--burst 0 is no number of attempts: at least 1"),
         (["queues", "--rule", "--queue", "http", "--rate", "1", "--per", "0s"], "--per 0 s is no time: more than 0s"),
+        (["queues", "--rule", "--queue", "http", "--rate", "1", "--per", "25h"], "--per 90000 s is too long: at most 24h"),
     ])
     func `A negative number is read and refused with its range`(_ command: [String], _ text: String) async throws {
         let scratch = try Scratch()

@@ -1,5 +1,6 @@
 import ArgumentParser
 import MessagePack
+import SamovarCore
 import SamovarHost
 import SamovarText
 
@@ -27,7 +28,7 @@ struct QueuesCommand<Types: ProgramTypes>: AsyncParsableCommand {
     @Option(name: .long, help: "The queue that is meant.") var queue: String?
     @Option(name: .long, help: "The label that is meant, in whichever queue.") var label: String?
     @Option(name: .long, help: "Hand out at most so many attempts in each interval, over all workers.") var rate: Int?
-    @Option(name: .long, help: "The interval of --rate; by default a second.") var per: Seconds?
+    @Option(name: .long, help: "The interval of --rate, at most 24h; by default a second.") var per: Seconds?
     @Option(name: .long, help: "How many may be handed out at once after a pause; by default as many as --rate.") var burst: Int?
     @Option(name: .long, help: "LABEL=WEIGHT: take what waits from labels in turn, this one so many times as often. Repeatable.")
     var share: [Share] = []
@@ -62,7 +63,12 @@ struct QueuesCommand<Types: ProgramTypes>: AsyncParsableCommand {
         if !rule, hasRules { throw ValidationError("--rate, --share and --others are for --rule") }
         if let rate, rate < 1 { throw ValidationError("--rate \(rate) is no number of attempts: at least 1") }
         if let burst, burst < 1 { throw ValidationError("--burst \(burst) is no number of attempts: at least 1") }
-        if let per { try per.requirePositive("--per") }
+        if let per {
+            try per.requirePositive("--per")
+            guard per.duration <= .milliseconds(QueueRules.Rate.longestInterval) else {
+                throw ValidationError("--per \(per) is too long: at most 24h")
+            }
+        }
         if rate == nil, per != nil || burst != nil { throw ValidationError("--per and --burst are for --rate") }
     }
 

@@ -74,6 +74,8 @@ public struct QueueRules: Hashable, Sendable {
     public struct Rate: Hashable, Sendable {
         /// The most in a second.
         package static let limit = 100_000
+        /// The longest interval that an operator may set, in milliseconds: a day.
+        package static let longestInterval = 86_400_000
 
         /// At least 1; more than 100,000 in a second are taken for so many.
         public let count: Int

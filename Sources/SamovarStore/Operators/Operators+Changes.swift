@@ -134,7 +134,7 @@ extension Operators {
         guard let queue = try EffectFilter.text("queue", arguments) else { throw AdminRefusal(text: "which queue?") }
         var rules = QueueRules()
         let count = try number("rate", arguments, 1...QueueRules.Rate.limit)
-        let interval = try number("milliseconds", arguments, 1...86_400_000)
+        let interval = try number("milliseconds", arguments, 1...QueueRules.Rate.longestInterval)
         let burst = try number("burst", arguments, 1...1_000_000)
         if let count {
             rules.rate = QueueRules.Rate(count, per: .milliseconds(interval ?? 1_000), burst: burst)
