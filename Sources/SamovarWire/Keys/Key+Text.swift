@@ -53,7 +53,6 @@ private struct KeyOptions {
     var limits = Key.Limits()
     private var names: Set<String> = []
 
-    private static let largest = 1_000_000_000
     private static let known = "queues, inputs, not-after, sessions, hellos, view-bytes and bad-frames"
 
     mutating func read(_ word: String) throws(KeyTableError) {
@@ -90,8 +89,8 @@ private struct KeyOptions {
     }
 
     private func number(_ text: Substring, _ name: String) throws(KeyTableError) -> Int {
-        guard let number = Int(text), (1...Self.largest).contains(number) else {
-            throw KeyTableError("\(name) is a number from 1 to \(Self.largest)")
+        guard let number = Int(text), (1...Key.Limits.largest).contains(number) else {
+            throw KeyTableError("\(name) is a number from 1 to \(Key.Limits.largest)")
         }
         return number
     }

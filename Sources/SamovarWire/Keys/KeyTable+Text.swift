@@ -58,7 +58,10 @@ public struct KeyTableText: Equatable, Sendable {
     public mutating func add(_ key: Key) throws(KeyTableError) {
         guard let read = try? Key(line: key.line), read == key else {
             throw KeyTableError(
-                "\(key.name) cannot be written: names are not empty, limits positive, times whole seconds from 1970 to 9999")
+                """
+                \(key.name) cannot be written: names are not empty, limits from 1 to \(Key.Limits.largest), times whole seconds from \
+                1970 to 9999
+                """)
         }
         table = try KeyTable(table.keys + [key])
         lines.append(Line(text: key.line, key: key))

@@ -52,6 +52,9 @@ public struct KeyTable: Equatable, Sendable {
 public struct Key: Equatable, Sendable {
     /// How much one key may ask of a store; see docs/security.md.
     public struct Limits: Equatable, Sendable {
+        /// The most that each of them may be in a table; the least is 1.
+        static let largest = 1_000_000_000
+
         /// Sessions that it may keep.
         public var sessions = 100
         /// HELLOs a second, all its connections together.

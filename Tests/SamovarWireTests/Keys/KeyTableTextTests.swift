@@ -95,6 +95,25 @@ struct KeyTableTextTests {
         #expect(text.table.keys.isEmpty)
     }
 
+    @Test func `The limits of a key go from 1 to a thousand million, and whoever gives another is told so`() throws {
+        let (name, fingerprint) = (try #require(KeyName("x")), try #require(Fingerprint(Self.first)))
+        for (bytes, isWritten) in [(0, false), (1, true), (1_000_000_000, true), (1_000_000_001, false), (Int.max, false)] {
+            var limits = Key.Limits()
+            limits.viewBytes = bytes
+            var text = try KeyTableText("")
+            var problem: String?
+            do throws(KeyTableError) {
+                try text.add(Key(name, fingerprint, roles: [.viewer], limits: limits))
+            } catch {
+                problem = error.description
+            }
+            #expect(text.table.keys.map(\.limits) == (isWritten ? [limits] : []), "\(bytes)")
+            let words =
+                "x cannot be written: names are not empty, limits from 1 to 1000000000, times whole seconds from 1970 to 9999"
+            #expect(problem == (isWritten ? nil : words), "\(bytes)")
+        }
+    }
+
     static let wrong = [
         (".x \(first) client", "a name has 1 to 32 letters"), ("secret: D:)Q[IlAW!ahhC2ac", "a name has 1 to 32 letters"),
         ("x", "behind the name"), ("x \(first)", "behind the name"), ("x \(first)0 client", "behind the name"),
