@@ -66,6 +66,33 @@ struct TroubledPageTests {
     }
 
     @Test(.timeLimit(.minutes(3)))
+    func `A page whose journal is another store's says so, and what a person types there stays`() async throws {
+        let scratch = try Scratch()
+        let endpoint = "ipc://" + scratch.folder("sockets")
+        let other = try Child(
+            Executable.tally, ["store", "--data", scratch.folder("other"), "--endpoint", endpoint], in: scratch)
+        try await eventually("the other store serves: \(other.errors)") { other.errors.contains("serving") }
+        let page = try await ServedPage(in: scratch, doors: ([], ["--endpoint", endpoint]), storeIsDown: true)
+        let browser = try await Browser(in: scratch)
+        try await browser.visit(page.address)
+        try await browser.click(Self.timelineLink)
+        try await browser.shows("the journal is of another timeline than what the store shows", in: "main .list")
+        let field = "document.querySelector('main input[type=search]').value"
+        _ = try await browser.value("\(field) = 'tea'")
+        // Each view is a message, with which a page is drawn.
+        for name in ["pears", "figs", "plums"] {
+            let turn = try await browser.text(of: "#turn")
+            let sent = try Child(Executable.tally, ["send", add(name), "--endpoint", endpoint], in: scratch)
+            #expect(try await sent.wait() == .exited(0), "\(sent.errors)")
+            try await eventually("a newer view is there") { try await browser.text(of: "#turn") != turn }
+            try await browser.shows("the journal is of another timeline", in: "main .list")
+        }
+        #expect(try await browser.value(field) as? String == "tea")
+        #expect(other.end == nil && page.page.end == nil, "\(page.page.errors)")
+        other.send(SIGTERM)
+    }
+
+    @Test(.timeLimit(.minutes(3)))
     func `A timeline that is open outlives its explorer, its store and its server`() async throws {
         let page = try await ServedPage()
         _ = try await page.command("send", add("pears"))

@@ -36,12 +36,16 @@ export function past({ get, setText, drawValue, draw, store }) {
     main.append(element("p", "bad", text));
   }
 
+  /** Whether the store shows another timeline than this one, as far as either is known. */
+  const isOther = (timeline) => timeline !== null && store.timeline !== null && timeline !== store.timeline;
+
   /** Asks, and forgets what was known if the store has another timeline than that came from. */
   async function ask(path) {
     const answer = await get(path);
     if (answer.timeline !== undefined) {
       if (known.timeline !== null && known.timeline !== answer.timeline) forget();
-      known.timeline = answer.timeline;
+      // Of a journal that is another store's nothing is known: it would be forgotten, and the page built anew, with each message.
+      if (answer.problem === undefined || !isOther(answer.timeline)) known.timeline = answer.timeline;
     }
     if (answer.problem !== undefined) throw new Error(answer.problem);
     return answer;
@@ -449,7 +453,7 @@ export function past({ get, setText, drawValue, draw, store }) {
 
   return {
     timeline(main) {
-      if (known.timeline !== null && store.timeline !== null && known.timeline !== store.timeline) forget();
+      if (isOther(known.timeline)) forget();
       if (build(main, "timeline", () => buildTimeline(main))) return;
       // The newest turns come by themselves as long as nobody has gone elsewhere.
       const isAtTop = known.selected === null || known.selected === known.rows[0]?.turn;
@@ -458,11 +462,11 @@ export function past({ get, setText, drawValue, draw, store }) {
       else if (known.density?.isWhole === false) loadDensity();
     },
     turn(main, rest) {
-      if (known.timeline !== null && store.timeline !== null && known.timeline !== store.timeline) return forget();
+      if (isOther(known.timeline)) return forget();
       build(main, "turn/" + rest, () => buildTurn(main, Math.max(1, Number.parseInt(rest) || 1)));
     },
     state(main, rest) {
-      if (known.timeline !== null && store.timeline !== null && known.timeline !== store.timeline) return forget();
+      if (isOther(known.timeline)) return forget();
       build(main, "state/" + rest, () => buildState(main, Math.max(1, Number.parseInt(rest) || 1)));
     },
   };
