@@ -75,6 +75,9 @@ public final class Connector<P: Program>: Service {
     ///
     /// Inputs of one connector are applied in the order in which they were sent. An input that is on its way when the process is killed
     /// is applied once or not at all, and nobody is left to be told; a `StoreClient` with an outbox keeps it.
+    ///
+    /// Rejected at once is what cannot be encoded or has more than 1 MiB, what comes while 16,384 inputs or 16 MiB of this
+    /// connector are unanswered, and what comes after its end.
     @discardableResult
     public func send(_ input: P.Input, wait: Wait = .applied) async -> Receipt<P> {
         let bytes: [UInt8]
@@ -133,7 +136,8 @@ public enum Receipt<P: Program>: Equatable, Sendable {
     case unsettled(turn: Int, reason: String)
     /// The program turned it away.
     case refused(P.Refusal, turn: Int)
-    /// It was not taken, and will never be: in words.
+    /// It was not taken, and will never be: in words. It is no input of this program, a gate held it back, it is too large,
+    /// too many are unanswered, or the client has ended.
     case rejected(String)
     /// Nobody can tell whether it was applied.
     case unknown(reason: String)
