@@ -49,6 +49,14 @@ import Testing
         store.sending(as: "guest") { store.send(.open) { $0.openedBy = ["guest"] } }
     }
 
+    @Test func `A name of a key equals its own text and differs from any other, and no name differs from every text`() throws {
+        let name = try #require(KeyName("guest"))
+        let (known, missing): (KeyName?, KeyName?) = (name, nil)
+        #expect(name == "guest" && !(name != "guest") && name != "host" && !(name == "host"))
+        #expect(known == "guest" && !(known != "guest") && known != "host" && !(known == "host"))
+        #expect(missing != "guest" && !(missing == "guest"))
+    }
+
     @Test func `What is no name of a key is reported`() throws {
         let reports = Reports()
         let store = try TestStore(Door.self, reporter: reports.reporter)

@@ -59,10 +59,16 @@ public struct KeyName: Hashable, Sendable, BitwiseCopyable {
 
     /// Whether the name is this text.
     public static func == (name: KeyName, text: String) -> Bool { name.description == text }
+
+    /// Whether the name is another text.
+    public static func != (name: KeyName, text: String) -> Bool { !(name == text) }
 }
 
 /// Whether there is a name, and it is this text.
 public func == (name: KeyName?, text: String) -> Bool { name?.description == text }
+
+/// Whether there is no name, or it is another text.
+public func != (name: KeyName?, text: String) -> Bool { !(name == text) }
 
 extension KeyName: Comparable, CustomStringConvertible {
     /// By their bytes.
