@@ -54,7 +54,7 @@ public struct Job<P: Program>: Sendable {
     /// `resume` how many messages there were. So a handler that streams begins after `resume`, or it streams things twice.
     ///
     /// Waits while 64 messages or 4 MiB of this job are not on disk; its return does not mean that this one is. A message has at
-    /// most 1 MiB.
+    /// most 1 MiB, with its checkpoint if it has one.
     ///
     /// - Throws: `StreamError`; `CancellationError` if nobody wants the messages any more; what the message's own encoding throws.
     public func stream(_ message: P.Message) async throws {
@@ -66,7 +66,7 @@ public struct Job<P: Program>: Sendable {
     /// A checkpoint is progress: failed attempts before it do not count any more, and a worker that drains stops the job
     /// there, because nothing of it is lost.
     ///
-    /// - Parameter checkpoint: at most 64 KiB. It replaces the one before.
+    /// - Parameter checkpoint: at most 64 KiB, and with the message at most 1 MiB. It replaces the one before.
     /// - Throws: as `stream(_:)`, and what the checkpoint's own encoding throws.
     public func stream(_ message: P.Message, checkpoint: some Encodable & Sendable) async throws {
         try await context.stream(try encode(message), checkpoint: try MessagePackEncoder().encode(checkpoint))
@@ -105,7 +105,7 @@ public struct Job<P: Program>: Sendable {
 
 /// Why a message was not streamed.
 public enum StreamError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// A message that is too large.
+    /// A message that is too large with its checkpoint.
     case tooLarge(bytes: Int, limit: Int)
     /// A checkpoint that is too large.
     case checkpointTooLarge(bytes: Int, limit: Int)
@@ -127,7 +127,7 @@ public enum StreamError: Error, Equatable, Sendable, CustomStringConvertible {
     /// What is too large, or over.
     public var description: String {
         switch self {
-        case .tooLarge(let bytes, let limit): "a streamed message of \(bytes) bytes; \(limit) at most"
+        case .tooLarge(let bytes, let limit): "a streamed message of \(bytes) bytes with its checkpoint; \(limit) at most"
         case .checkpointTooLarge(let bytes, let limit): "a checkpoint of \(bytes) bytes; \(limit) at most"
         case .ended: "the handler of this job has returned: nothing can be streamed any more"
         }

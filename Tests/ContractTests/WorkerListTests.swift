@@ -218,7 +218,11 @@ import Testing
         let context = Self.context()
         let large = [UInt8](repeating: 0, count: StreamWindow.messageLimit + 1)
         let error = await #expect(throws: StreamError.self) { try await context.stream(large, checkpoint: nil) }
-        #expect(error.map { "\($0)" } == "a streamed message of 1048577 bytes; 1048576 at most")
+        #expect(error.map { "\($0)" } == "a streamed message of 1048577 bytes with its checkpoint; 1048576 at most")
+        let rest = [UInt8](repeating: 0, count: StreamWindow.messageLimit - 1)
+        try await context.stream(rest, checkpoint: [1])
+        let sum = await #expect(throws: StreamError.self) { try await context.stream(rest, checkpoint: [1, 2]) }
+        #expect(sum == error)
         let checkpoint = [UInt8](repeating: 0, count: StreamWindow.checkpointLimit + 1)
         let other = await #expect(throws: StreamError.self) { try await context.stream([1], checkpoint: checkpoint) }
         #expect(other.map { "\($0)" } == "a checkpoint of 65537 bytes; 65536 at most")

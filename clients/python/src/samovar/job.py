@@ -89,8 +89,8 @@ class Job:
 
         Waits while 64 messages or 4 MiB of this job are not on disk; its return does not mean that this one is.
 
-        Raises `StreamError` for a message of more than 1 MiB, a checkpoint of more than 64 KiB, or a handler that has returned;
-        TypeError for what MessagePack cannot say.
+        Raises `StreamError` for a message of more than 1 MiB with its checkpoint, a checkpoint of more than 64 KiB, or a handler
+        that has returned; TypeError for what MessagePack cannot say.
         """
         data = pack(message)
         mark = None if checkpoint is None else pack(checkpoint)
@@ -98,7 +98,7 @@ class Job:
         if mark is not None and len(mark) > StreamWindow.CHECKPOINT_BYTES:
             raise StreamError(f"a checkpoint of {len(mark)} bytes; {StreamWindow.CHECKPOINT_BYTES} at most")
         if size > StreamWindow.MESSAGE_BYTES:
-            raise StreamError(f"a streamed message of {size} bytes; {StreamWindow.MESSAGE_BYTES} at most")
+            raise StreamError(f"a streamed message of {size} bytes with its checkpoint; {StreamWindow.MESSAGE_BYTES} at most")
         while True:
             if self._has_ended:
                 raise StreamError("the handler of this job has returned: nothing can be streamed any more")
