@@ -315,6 +315,19 @@ import Testing
         #expect(!run.wasCancelled)
     }
 
+    @Test func `A time that is centuries away ends no job, and one that was over centuries ago ends it at once`() async throws {
+        // It runs for longer than it takes to begin the wait for its end.
+        let worker = Worker<Courier> { _, job in
+            try await Task.sleep(for: .milliseconds(20))
+            return .delivered("by \(job.deadline != nil)")
+        }
+        for time in [Duration.microseconds(Int64.max), .seconds(Int64.max), Duration.seconds(Int64.max) * 10] {
+            try await TestJob(Courier.self, .wait, timeout: time).run(worker).expect(.returned(.delivered("by true")))
+            try await TestJob(Courier.self, .wait, deadline: .now + time).run(worker).expect(.returned(.delivered("by true")))
+            try await TestJob(Courier.self, .wait, deadline: .now - time).run(Courier.worker()).expect(.cancelled)
+        }
+    }
+
     @Test func `An error of its own is no cancellation, and a cancellation that nobody ordered is an error`() async throws {
         let job = TestJob(Courier.self, .fail(permanent: false))
         job.cancel()

@@ -29,6 +29,8 @@ public final class TestJob<P: Program>: Sendable {
 
     private static var lease: Lease { Lease(start: 1, counter: 1) }
     private static var timeline: Timeline { Timeline(high: 0, low: 1) }
+    /// A hundred years, which no test lasts; a sleep until an instant that is much farther away would trap.
+    private static var longestSleep: Duration { .seconds(100 * 365 * 86_400) }
 
     private let effect: P.Effect
     private let key: String?
@@ -62,7 +64,8 @@ public final class TestJob<P: Program>: Sendable {
         self.key = key
         self.attempt = attempt
         self.queue = queue
-        self.timeout = timeout
+        // Bounded as an order bounds it.
+        self.timeout = timeout.map { .microseconds($0.microseconds) }
         self.deadline = deadline
         resume = index == nil && checkpoint == nil ? nil : (index ?? 0, checkpoint)
         self.reporter = reporter
@@ -155,9 +158,11 @@ public final class TestJob<P: Program>: Sendable {
                 slot.ended()
             }
             if let deadline {
+                let now = ContinuousClock.now
+                let end = min(max(deadline, now), now + Self.longestSleep)
                 group.addTask {
                     // A cancelled sleep is the end of the job.
-                    do { try await Task.sleep(until: deadline, clock: .continuous) } catch { return }
+                    do { try await Task.sleep(until: end, clock: .continuous) } catch { return }
                     runner.cancel(Self.lease)
                 }
             }
