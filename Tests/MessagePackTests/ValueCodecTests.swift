@@ -16,15 +16,20 @@ import Testing
         case reset
     }
 
+    private static let points = (0..<100).map { number -> Bits in
+        let y = number % 3 == 0 ? nil : Float(number) / 2
+        return .at(x: Int8(number), y: y)
+    }
+
     private static func codec<Value: Codable>(_ type: Value.Type) -> ValueCodec<Value> {
         ValueCodec(MessagePackEncoder(canonical: true), MessagePackDecoder(lenient: true))
     }
 
     @Test func `A value is what its bytes say, however often and among whichever others they are decoded`() throws {
         let codec = Self.codec(Bits.self)
-        let values: [Bits] =
-            (0..<300).map { .by(amount: $0 * $0 * $0) } + (0..<100).map { .at(x: Int8($0), y: $0 % 3 == 0 ? nil : Float($0) / 2) }
-            + [.reset]
+        var values: [Bits] = (0..<300).map { .by(amount: $0 * $0 * $0) }
+        values += Self.points
+        values.append(.reset)
         let encoded = try values.map { try codec.encode($0) }
         for round in 1...3 {
             for (value, bytes) in zip(values, encoded) {
@@ -36,9 +41,9 @@ import Testing
     @Test func `A value is encoded as ever, however often and among whichever others`() throws {
         let codec = Self.codec(Bits.self)
         let encoder = MessagePackEncoder(canonical: true)
-        let values: [Bits] =
-            (0..<100).map { .by(amount: $0 << $0 % 60) } + (0..<100).map { .at(x: Int8($0), y: $0 % 3 == 0 ? nil : Float($0) / 2) }
-            + [.at(x: 1, y: .nan), .at(x: 1, y: -0.0), .at(x: 1, y: 0), .reset]
+        var values: [Bits] = (0..<100).map { .by(amount: $0 << ($0 % 60)) }
+        values += Self.points
+        values += [.at(x: 1, y: .nan), .at(x: 1, y: -0.0), .at(x: 1, y: 0), .reset]
         for round in 1...3 {
             for value in values {
                 for _ in 1...round { #expect(try codec.encode(value) == encoder.encode(value)) }

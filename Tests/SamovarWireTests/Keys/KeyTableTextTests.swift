@@ -114,7 +114,7 @@ struct KeyTableTextTests {
         }
     }
 
-    static let wrong = [
+    static let wrong: [(String, String)] = [
         (".x \(first) client", "a name has 1 to 32 letters"), ("secret: D:)Q[IlAW!ahhC2ac", "a name has 1 to 32 letters"),
         ("x", "behind the name"), ("x \(first)", "behind the name"), ("x \(first)0 client", "behind the name"),
         ("x \(first) king", "the roles are"), ("x \(first) client,", "the roles are"),
