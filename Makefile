@@ -18,10 +18,11 @@ SEED ?=
 chaos: SECONDS = 600
 fuzz: SECONDS = 60
 # One set of flags for all that builds tests: another set would build everything again. The check makes an import of a module
-# that a target does not name in Package.swift an error.
-TEST_FLAGS := --explicit-target-dependency-import-check error
+# that a target does not name in Package.swift an error. BUILD_FLAGS are those of who builds once and debugs nothing, as .ci/run.
+BUILD_FLAGS ?=
+TEST_FLAGS := --explicit-target-dependency-import-check error $(BUILD_FLAGS)
 # The simulator runs optimised, for it has much to do, and with assertions, for it shall find something.
-SIMULATE_FLAGS := -c release -Xswiftc -assert-config -Xswiftc Debug --product simulator
+SIMULATE_FLAGS := -c release -Xswiftc -assert-config -Xswiftc Debug --product simulator $(BUILD_FLAGS)
 SEEDS ?= 200
 MINUTES ?= 10
 FRESH_SEEDS ?= 0
@@ -64,7 +65,7 @@ run: system swift ## Finds duplicate files: DIR=/usr/share WORKERS=2 MINIMUM=1 (
 
 # Examples/Uptime is a package of its own and comes first, so that the last line is the closing one of the main tests. It is built in the same
 # folder, and as these are: what both compile, Samovar and most of what it needs, is compiled once.
-UPTIME_FLAGS := --package-path Examples/Uptime --scratch-path .build
+UPTIME_FLAGS := --package-path Examples/Uptime --scratch-path .build $(BUILD_FLAGS)
 
 # Tests that compute come before those of processes, so that what has a deadline does not wait behind what only takes long. Of processes, no
 # more tests run at a time than two for each core: a hundred systems at once measure the machine and not Samovar.
@@ -207,7 +208,7 @@ build: system postgresql swift ## Builds all programs in release, without runnin
 	swift build -c release -j $(JOBS)
 
 docs: system swift ## Writes the reference of the modules, with articles, as HTML to .build/docs
-	JOBS=$(JOBS) docs/reference.sh
+	JOBS=$(JOBS) BUILD_FLAGS="$(BUILD_FLAGS)" docs/reference.sh
 
 format: swift ## Formats the sources
 	swift format --in-place --recursive --parallel $(SOURCES)

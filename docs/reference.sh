@@ -8,7 +8,8 @@ if ! command -v docc >/dev/null; then
 	echo "There is no docc on the PATH: it comes with the toolchain of Swift" >&2
 	exit 69
 fi
-flags=(--explicit-target-dependency-import-check error)
+# Those of the Makefile, for the tests are built in the same folder.
+read -ra flags <<<"--explicit-target-dependency-import-check error ${BUILD_FLAGS:-}"
 
 for target in Samovar SamovarTesting; do swift build --target "$target" "${flags[@]}" -j "${JOBS:-2}" >&2; done
 modules=$(swift build --show-bin-path "${flags[@]}")/Modules
