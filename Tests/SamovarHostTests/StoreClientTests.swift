@@ -185,6 +185,46 @@ extension StoreClient.ViewEvent {
         try await run.value
     }
 
+    @Test func `Waits for views that were given up take no place from other requests`() async throws {
+        let client = try StoreClient(at: try access(), logger: logger)
+        let run = Task { try await client.run() }
+        defer { client.close() }
+        let turns = (1...ClientMachine.Settings.standard.requests + 100).map { 1_000_000 + $0 }
+        final class Taken: Sendable { let turns = Mutex<Set<Int>>([]) }
+        let taken = Taken()
+        let waiting = Task {
+            await withTaskGroup(of: Void.self) { group in
+                for turn in turns {
+                    // It is given up, and so is what it ends with.
+                    group.addTask {
+                        _ = try? await client.view(atLeast: turn) { _ in taken.turns.withLock { _ = $0.insert(turn) } }
+                    }
+                }
+            }
+        }
+        try await eventually("all are waited for") {
+            try store.work(publishes: false)
+            try store.tell(.waiting(turn: 1, on: "there is no such turn yet"))
+            return taken.turns.withLock { $0.count } == turns.count
+        }
+        waiting.cancel()
+        await waiting.value
+        store.answers = { frame in if case .settle(let turn) = frame { [.settled(turn: turn, dead: [])] } else { [] } }
+        let answer = Mutex<StoreClient.Settlement?>(nil)
+        let settling = Task {
+            let settlement = await client.settle(3)
+            answer.withLock { $0 = settlement }
+        }
+        let settlement = try await eventually("another request is answered") {
+            try store.work(publishes: false)
+            return answer.withLock { $0 }
+        }
+        #expect(settlement == .settled(dead: []))
+        await settling.value
+        client.close()
+        try await run.value
+    }
+
     /// From now on, a write to this file fails as on a full disk for who has it open.
     private static func fill(_ file: String) {
         let full = open("/dev/full", O_WRONLY | O_CLOEXEC)

@@ -180,7 +180,7 @@ struct ClientLoop: ~Copyable {
         case .page(let id, let request, let continuation):
             pages[id] = (request, continuation)
             return ask(.page(request), now)
-        case .forget(let id): forget(id)
+        case .forget(let id): return forget(id, now)
         case .close:
             // It says goodbye only if nothing is left to be written.
             try save()
@@ -190,25 +190,30 @@ struct ClientLoop: ~Copyable {
     }
 
     /// Whoever made this request does not wait any more, or does not watch.
-    private mutating func forget(_ id: UInt64) {
-        if watchers.removeValue(forKey: id) != nil { return }
+    private mutating func forget(_ id: UInt64, _ now: Timestamp) -> [ClientMachine.Action] {
+        if watchers.removeValue(forKey: id) != nil { return [] }
         if let request = pages[id]?.request {
             finish([id], .none("the task was cancelled"))
-            guard waiting(for: request).isEmpty else { return }
+            guard waiting(for: request).isEmpty else { return [] }
             machine.forget(request)
             postponed.removeAll { $0 == .page(request) }
         } else if let (turn, place) = settlements.lazy.compactMap({ turn, waiters in
             waiters.firstIndex { $0.id == id }.map { (turn, $0) }
         }).first {
             settlements[turn]?.remove(at: place).continuation.resume(returning: .unknown("the task was cancelled"))
-            guard settlements[turn]?.isEmpty == true else { return }
+            guard settlements[turn]?.isEmpty == true else { return [] }
             settlements[turn] = nil
             machine.forget(settlementOf: turn)
             postponed.removeAll { $0 == .settle(turn: turn) }
         } else if let place = requests.firstIndex(where: { $0.id == id }) {
-            // What is asked of the store stays: it may be asked for those who watch, too.
-            requests.remove(at: place).continuation.resume(returning: .success(nil))
+            let request = requests.remove(at: place)
+            request.continuation.resume(returning: .success(nil))
+            guard !requests.contains(where: { $0.turn == request.turn }) else { return [] }
+            postponed.removeAll { $0 == .view(atLeast: request.turn) }
+            // If it is missed by those who watch, too, it is asked for again, each second.
+            return machine.forget(viewOf: client.instance, atLeast: request.turn, now: now)
         }
+        return []
     }
 
     private mutating func ask(_ request: Request, _ now: Timestamp) -> [ClientMachine.Action] {

@@ -62,6 +62,14 @@ extension ClientMachine {
         requests.giveUp(turn)
     }
 
+    /// Nobody waits any more for this view. If it is the one that was asked for, the next one is asked for in its place.
+    public mutating func forget(viewOf instance: Instance = .main, atLeast turn: Int, now: Timestamp) -> [Action] {
+        let asked = requests.viewRequest(of: instance)
+        requests.forget(viewOf: instance, atLeast: turn)
+        guard let next = requests.viewRequest(of: instance), next != asked else { return [] }
+        return ask(next, now)
+    }
+
     mutating func answered(_ page: Page, _ actions: inout [Action]) {
         let newest =
             switch page {

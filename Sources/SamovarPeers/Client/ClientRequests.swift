@@ -137,6 +137,12 @@ struct ClientRequests {
         return true
     }
 
+    /// Nobody waits for a view of this turn any more.
+    mutating func forget(viewOf instance: Instance, atLeast turn: Int) {
+        guard views[instance]?.remove(turn) != nil, views[instance]?.isEmpty == true else { return }
+        views[instance] = nil
+    }
+
     /// Something was asked. Others that wait since before are not put off by it.
     mutating func asked(_ now: Timestamp, again: Duration) {
         due = repeatAt ?? now + again

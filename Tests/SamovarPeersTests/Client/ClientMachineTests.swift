@@ -796,6 +796,17 @@ import Testing
         #expect(late == [])
     }
 
+    @Test func `When nobody waits any more for the view that was asked for, the next one is asked for at once`() throws {
+        func request(_ turn: Int) -> ClientMachine.Action { send(.viewRequest(instance: .main, atLeast: turn)) }
+        var machine = welcomed()
+        for turn in [12, 500, 900] { _ = try machine.requestView(atLeast: turn, now: at(0)) }
+        #expect(machine.forget(viewOf: .main, atLeast: 500, now: at(1)) == [], "the store does not know of it yet")
+        #expect(machine.forget(viewOf: .main, atLeast: 12, now: at(1)) == [request(900)])
+        #expect(machine.forget(viewOf: .main, atLeast: 900, now: at(1)) == [])
+        let view = Envelope(.view(instance: .main, turn: 900, bytes: [1]), timeline: home)
+        #expect(machine.received(view, now: at(2)) == [])
+    }
+
     @Test func `Requests wait for a connection and are repeated`() throws {
         var machine = machine()
         let early = try machine.requestView(now: at(0))

@@ -64,6 +64,23 @@ import Testing
         #expect(requests.viewed(.main, 14) && !requests.isWaitingForViews && requests.count == 0)
     }
 
+    @Test func `A view that nobody waits for any more is not asked for, and leaves its place to another request`() {
+        var requests = Self.asked(
+            .viewRequest(instance: .main, atLeast: 12), .viewRequest(instance: .main, atLeast: 5),
+            .viewRequest(instance: "left", atLeast: 5))
+        requests.forget(viewOf: "right", atLeast: 5)
+        requests.forget(viewOf: .main, atLeast: 6)
+        #expect(requests.count == 3, "nobody has asked for these")
+        requests.forget(viewOf: .main, atLeast: 5)
+        #expect(requests.count == 2)
+        #expect(
+            requests.frames == [.viewRequest(instance: "left", atLeast: 5), .viewRequest(instance: .main, atLeast: 12)])
+        requests.forget(viewOf: "left", atLeast: 5)
+        requests.forget(viewOf: .main, atLeast: 12)
+        #expect(requests.count == 0 && requests.frames == [] && !requests.isWaitingForViews && requests.repeatAt == nil)
+        #expect(requests.viewed(.main, 12) == false)
+    }
+
     @Test func `Turns end with their timeline, and of views any will do then`() {
         let current = PageRequest.views(after: 4, in: nil)
         var requests = Self.asked(
