@@ -244,7 +244,7 @@ extension StoreClient.ViewEvent {
         let client = try StoreClient(at: try access(), outbox: outbox, logger: logger)
         // All that is handed over here is taken at once: one that is too large, and so is answered there, and then the others.
         let tooLarge = [UInt8](repeating: 0, count: ClientMachine.Settings.standard.inputBytes + 1)
-        client.mailbox.post(.send(tooLarge, .main, isSeenAtOnce: true) { _ in Self.fill(outbox) })
+        client.mailbox.post(.send(0, tooLarge, .main, isSeenAtOnce: true) { _ in Self.fill(outbox) })
         let inputs = [client.submit([1]), client.submit([2])]
         let views = client.views()
         let results = Mutex<[StoreClient.Result]>([])
@@ -560,6 +560,67 @@ extension StoreClient.ViewEvent {
         view.cancel()
         #expect(await settlement.value == .unknown("the task was cancelled"))
         #expect(try await view.value == nil)
+        client.close()
+        try await run.value
+    }
+
+    /// What waits for an answer, and what it ends with when it is cancelled before the client runs.
+    private static let requests: [(@Sendable (StoreClient) async throws -> String, answer: String)] = [
+        ({ "\(await $0.send([1]))" }, #"rejected("it was not sent, for the task was cancelled")"#),
+        ({ "\(await $0.settle(3))" }, #"unknown("the task was cancelled")"#),
+        ({ "\(try await $0.view(atLeast: 9).map(\.turn) ?? 0)" }, "0"),
+        ({ "\(await $0.page(.views(after: 3, in: nil)))" }, #"none("the task was cancelled")"#),
+    ]
+
+    @Test(arguments: [false, true], 0..<4)
+    func `Who is cancelled before the client runs is answered at once, and nothing of it is sent`(
+        _ isPosted: Bool, _ index: Int
+    ) async throws {
+        let (request, words) = Self.requests[index]
+        let client = try StoreClient(at: try access(), logger: logger)
+        let answer = Mutex<String?>(nil)
+        let waiting = Task {
+            let text = try await request(client)
+            answer.withLock { $0 = text }
+        }
+        if isPosted {
+            try await eventually("it is posted") {
+                var mailbox = pollfd(fd: client.mailbox.wakeup.fileDescriptor, events: Int16(POLLIN), revents: 0)
+                return poll(&mailbox, 1, 0) == 1
+            }
+        }
+        waiting.cancel()
+        let told = try await eventually("it is answered") { answer.withLock { $0 } }
+        #expect(told == words)
+        try await waiting.value
+        let left = client.mailbox.takeAll()
+        #expect(left.isEmpty, "\(left)")
+    }
+
+    @Test func `Who is cancelled while the client runs hears what became of its input all the same`() async throws {
+        store.answers = { frame in
+            guard case .send(let inputs, _) = frame else { return [] }
+            return [.receipt(inputs.map { Outcome(sequence: $0.sequence, turn: 5, verdict: .applied) }, credit: 9)]
+        }
+        let client = try StoreClient(at: try access(), logger: logger)
+        let run = Task { try await client.run() }
+        defer { client.close() }
+        try await eventually("it is connected") {
+            try store.work(publishes: false)
+            return store.greetings >= 1
+        }
+        let result = Mutex<StoreClient.Result?>(nil)
+        let sending = Task {
+            let answer = await client.send([1])
+            result.withLock { $0 = answer }
+        }
+        sending.cancel()
+        let told = try await eventually("it is answered") {
+            try store.work(publishes: false)
+            return result.withLock { $0 }
+        }
+        #expect(told == .answered(Outcome(sequence: 1, turn: 5, verdict: .applied)))
+        await sending.value
         client.close()
         try await run.value
     }

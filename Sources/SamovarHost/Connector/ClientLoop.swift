@@ -153,7 +153,7 @@ struct ClientLoop: ~Copyable {
 
     private mutating func take(_ command: StoreClient.Command, _ now: Timestamp) throws -> [ClientMachine.Action] {
         switch command {
-        case .send(let input, let instance, let isSeenAtOnce, let endsSession, let complete):
+        case .send(_, let input, let instance, let isSeenAtOnce, let endsSession, let complete):
             client.taken(input)
             do throws(ClientMachine.SubmitError) {
                 sends[try machine.submit(input, to: instance, endsSession: endsSession)] = (isSeenAtOnce, complete)

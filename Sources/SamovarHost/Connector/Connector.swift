@@ -62,7 +62,8 @@ public final class Connector<P: Program>: Service {
         client.close()
     }
 
-    /// Sends an input and waits for its outcome, as long as it takes. Cancellation does not take it back, and ends a wait for its effects.
+    /// Sends an input and waits for its outcome, as long as it takes. Cancellation does not take it back, and ends a wait for its
+    /// effects; only before the connector runs is it rejected then.
     ///
     /// ```swift
     /// switch await connector.send(.add(url: url), wait: .settled) {

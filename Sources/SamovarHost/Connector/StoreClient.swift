@@ -9,7 +9,8 @@ import ZeroMQ
 /// A client of a running store that does not know the program's types: inputs and views are MessagePack. `Connector` is this
 /// with types; generic tools use it as it is.
 ///
-/// `run` must be running for the other calls to get answers. It waits for a store that is away.
+/// `run` must be running for the other calls to get answers. It waits for a store that is away. Who is cancelled before it runs is
+/// answered at once, and what that would have sent or asked is not.
 public final class StoreClient: Service {
     /// What became of an input.
     public enum Result: Sendable, Equatable {
@@ -75,7 +76,7 @@ public final class StoreClient: Service {
     /// What somebody wants of the client's loop. A request has a number, by which it is forgotten when its task is cancelled, and
     /// so has a reader of views, for when it leaves.
     enum Command: Sendable {
-        case send([UInt8], Instance, isSeenAtOnce: Bool, endsSession: Bool = false, @Sendable (Result) -> Void)
+        case send(UInt64, [UInt8], Instance, isSeenAtOnce: Bool, endsSession: Bool = false, @Sendable (Result) -> Void)
         case seen(Int)
         /// With the number of an input, its turn is meant, which is one of the timeline in which the input was sent.
         case settle(UInt64, Int, sequence: Int?, onWaiting: @Sendable (String) -> Void, CheckedContinuation<Settlement, Never>)
@@ -85,15 +86,23 @@ public final class StoreClient: Service {
         case forget(UInt64)
         case close
 
+        /// Of a request that somebody waits for.
+        var request: UInt64? {
+            switch self {
+            case .send(let id, _, _, _, _, _), .settle(let id, _, _, _, _), .view(let id, _, _, _), .page(let id, _, _): id
+            case .seen, .watch, .forget, .close: nil
+            }
+        }
+
         /// Answers that nobody will answer.
-        func abandon() {
+        func abandon(because reason: String = "the client has ended") {
             switch self {
             // No machine has taken it, so it was never sent.
-            case .send(_, _, _, _, let complete): complete(.rejected("it was not sent, for the client has ended"))
-            case .settle(_, _, _, _, let continuation): continuation.resume(returning: .unknown("the client has ended"))
+            case .send(_, _, _, _, _, let complete): complete(.rejected("it was not sent, for \(reason)"))
+            case .settle(_, _, _, _, let continuation): continuation.resume(returning: .unknown(reason))
             case .view(_, _, _, let continuation): continuation.resume(returning: .success(nil))
             case .watch(_, let continuation): continuation.finish()
-            case .page(_, _, let continuation): continuation.resume(returning: .none("the client has ended"))
+            case .page(_, _, let continuation): continuation.resume(returning: .none(reason))
             case .seen, .forget, .close: break
             }
         }
@@ -106,7 +115,8 @@ public final class StoreClient: Service {
     /// Hands over an input, unless as many wait for the loop as its machine could ever keep: the loop may wait for the outbox's disk, and who
     /// submits waits for nobody.
     private func post(
-        _ input: [UInt8], isSeenAtOnce: Bool, endsSession: Bool = false, _ complete: @escaping @Sendable (Result) -> Void
+        _ id: UInt64, _ input: [UInt8], isSeenAtOnce: Bool, endsSession: Bool = false,
+        _ complete: @escaping @Sendable (Result) -> Void
     ) {
         let limits = ClientMachine.Settings.standard
         let hasRoom = untaken.withLock { untaken in
@@ -116,7 +126,7 @@ public final class StoreClient: Service {
             return true
         }
         guard hasRoom else { return complete(.rejected("\(ClientMachine.SubmitError.backlogFull)")) }
-        let command = Command.send(input, instance, isSeenAtOnce: isSeenAtOnce, endsSession: endsSession, complete)
+        let command = Command.send(id, input, instance, isSeenAtOnce: isSeenAtOnce, endsSession: endsSession, complete)
         if mailbox.post(command) { return }
         taken(input)
         command.abandon()
@@ -205,6 +215,8 @@ public final class StoreClient: Service {
         }
     }
 
+    private var hasBegun: Bool { told.withLock { $0.hasBegun } }
+
     /// Nobody waits for a client that has ended, or could not begin.
     private func end(_ end: Swift.Result<Void, any Error>) {
         told.withLock { told in
@@ -278,9 +290,18 @@ public final class StoreClient: Service {
 
     /// Sends an input and waits until its turn is on disk. With an outbox, the outcome counts as seen when this returns: the next process is
     /// not told it again, even if this one is killed at once. Who has to deal with each outcome uses `submit` and `seen`.
+    ///
+    /// Cancellation does not take the input back, unless the client does not run yet: then it is rejected.
     public func send(_ input: [UInt8]) async -> Result {
-        await withCheckedContinuation { continuation in
-            post(input, isSeenAtOnce: true) { continuation.resume(returning: $0) }
+        let id = nextRequest()
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                post(id, input, isSeenAtOnce: true) { continuation.resume(returning: $0) }
+                // A cancellation before it was posted found nothing to take back.
+                if Task.isCancelled, !hasBegun { takeBack(id) }
+            }
+        } onCancel: {
+            if !hasBegun { takeBack(id) }
         }
     }
 
@@ -291,7 +312,7 @@ public final class StoreClient: Service {
     ///   Without it, or with an outbox, `close` ends the session by a record of its own.
     public func submit(_ input: [UInt8], endsSession: Bool = false) -> Submitted {
         let (stream, continuation) = AsyncStream<Result>.makeStream()
-        post(input, isSeenAtOnce: false, endsSession: endsSession) {
+        post(nextRequest(), input, isSeenAtOnce: false, endsSession: endsSession) {
             continuation.yield($0)
             continuation.finish()
         }
@@ -358,11 +379,26 @@ public final class StoreClient: Service {
             await withCheckedContinuation { continuation in
                 post(command(id, continuation))
                 // A cancellation before the request was posted found nothing to forget.
-                if Task.isCancelled { post(.forget(id)) }
+                if Task.isCancelled { forget(id) }
             }
         } onCancel: {
-            post(.forget(id))
+            forget(id)
         }
+    }
+
+    /// The task that waits for this request is cancelled.
+    private func forget(_ id: UInt64) {
+        // Before `run` nobody has taken it: it is not posted yet, or was answered.
+        if !takeBack(id), hasBegun { post(.forget(id)) }
+    }
+
+    /// Answers a request of a cancelled task that the loop has not taken; false if there is none.
+    @discardableResult
+    private func takeBack(_ id: UInt64) -> Bool {
+        guard let command = mailbox.takeBack(where: { $0.request == id }) else { return false }
+        if case .send(_, let input, _, _, _, _) = command { taken(input) }
+        command.abandon(because: "the task was cancelled")
+        return true
     }
 
     private func nextRequest() -> UInt64 { requestCount.wrappingAdd(1, ordering: .relaxed).newValue }

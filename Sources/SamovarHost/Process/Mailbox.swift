@@ -38,6 +38,14 @@ package final class Mailbox<Message: Sendable>: Sendable {
         }
     }
 
+    /// Gives back the first of such messages; nil if there is none that the loop has not taken.
+    package func takeBack(where isMeant: (Message) -> Bool) -> Message? {
+        state.withLock { state in
+            guard let place = state.messages.firstIndex(where: isMeant) else { return nil }
+            return state.messages.remove(at: place)
+        }
+    }
+
     /// Takes nothing any more, and returns what was left.
     package func close() -> [Message] {
         state.withLock { state in
