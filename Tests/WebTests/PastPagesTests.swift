@@ -92,6 +92,26 @@ import Testing
         #expect(answer["problem"] == nil, "\(answer)")
     }
 
+    @Test func `A program that was built anew computes the past from the next question on`() async throws {
+        let scratch = try Scratch()
+        let (program, build) = (scratch.folder("tally"), scratch.folder("build"))
+        for file in [program, build] {
+            // A process copies, as above.
+            #expect(try await Child("cp", [Executable.tally, file], in: scratch).wait() == .exited(0))
+        }
+        let page = try await ServedPage(program, in: scratch)
+        _ = try await page.command("send", #"{"add":{"name":"pears"}}"#)
+        try await eventually("it is known who asks, and it has an answer") {
+            try page.ask("/api/v1/turns/2", ["Cookie: \(page.cookie)"]).status == 200
+        }
+        #expect(try body(page, "state?turn=2")["problem"] == nil)
+        #expect(!page.page.errors.contains("built anew"), "\(page.page.errors)")
+        #expect(rename(build, program) == 0)
+        let answer = try body(page, "state?turn=2")
+        #expect(answer["problem"] == nil, "\(answer)")
+        #expect(page.page.errors.contains("the program was built anew, and that build goes on"), "\(page.page.errors)")
+    }
+
     @Test func `The generic tool knows no program, and has no past`() async throws {
         let page = try await ServedPage(Executable.counter, tool: Executable.samovar)
         #expect(try body(page, "about")["hasPast"] as? Bool == false)

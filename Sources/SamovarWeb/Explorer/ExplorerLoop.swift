@@ -27,6 +27,8 @@ final class ExplorerLoop: @unchecked Sendable {
 
     private let request: ExploreRequest
     private let mark: ExplorerMark
+    /// Names this build. One that cannot be told from others has no states but its own.
+    private let build = ExecutableFile.own.map { "\($0)" } ?? UUID().uuidString
     private let output: Int32
     private let inbox = LineInbox()
     private var explorer: Explorer?
@@ -51,7 +53,8 @@ final class ExplorerLoop: @unchecked Sendable {
         self.output = output
     }
 
-    /// Until standard input ends.
+    /// Until standard input ends, or the program was built anew: then the page's server starts that build, and asks it what this
+    /// one has not answered.
     func run() async throws {
         try inbox.open { [request] in
             // The program's code may never come back. What is left of the folder is in that for temporary files.
@@ -62,6 +65,9 @@ final class ExplorerLoop: @unchecked Sendable {
             // Nothing is opened before somebody asks.
             let wait = hasWork ? pause : nil
             if wait != 0 { _ = try await onThread("samovar-explore") { [inbox] in inbox.peek(wait: wait) } }
+            guard !ExecutableFile.ownIsReplaced else {
+                return printError("explore: the program was built anew, and that build goes on")
+            }
             let begin = ContinuousClock.now
             do {
                 try await request.read { past in
@@ -91,7 +97,7 @@ final class ExplorerLoop: @unchecked Sendable {
         pause = past.isExclusive ? Self.pause : 0
         if timeline != past.timeline || explorer == nil {
             timeline = past.timeline
-            let checkpoints = FolderCheckpoints(in: "\(request.folder)/\(past.timeline)")
+            let checkpoints = FolderCheckpoints(in: "\(request.folder)/states", of: past.timeline, by: build)
             explorer = Explorer(checkpoints: checkpoints, blocked: request.blocked)
             pace = WorkPace()
         }
@@ -122,8 +128,10 @@ final class ExplorerLoop: @unchecked Sendable {
         resting = end + pace.rest(after: end - begin)
     }
 
-    /// False if the past has to be opened again first.
+    /// False if the past has to be opened again first, or this build is to answer nothing any more.
     private func isAnswered(_ line: String, _ past: Past, _ opened: ContinuousClock.Instant) throws -> Bool {
+        // The store that runs may be of that build by now.
+        guard !ExecutableFile.ownIsReplaced else { return false }
         let age = ContinuousClock.now - opened
         let mayReopen = age > max(.seconds(1), openingTime * 20)
         do {

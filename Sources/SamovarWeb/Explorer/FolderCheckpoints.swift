@@ -1,5 +1,6 @@
 import Foundation
 import SamovarCommands
+import SamovarCore
 import SamovarStore
 import SamovarText
 
@@ -12,15 +13,29 @@ final class FolderCheckpoints: CheckpointStore {
     /// Bytes of the state that was put aside.
     private var asideCount = 0
 
-    /// - Parameter folder: of one timeline.
-    init(in folder: String) {
-        self.folder = folder
-        // One that is not there is empty.
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+    /// What others have kept there is removed: a state is gone on from in the timeline whose turns made it, and by the build whose
+    /// code did.
+    ///
+    /// - Parameters:
+    ///   - place: of one timeline and one build at a time.
+    ///   - build: names the executable whose states these are.
+    init(in place: String, of timeline: Timeline, by build: String) {
+        let name = "\(timeline) \(build)"
+        folder = "\(place)/\(name)"
+        for other in Self.names(in: place) where other != name {
+            // What cannot be removed is not used all the same.
+            try? FileManager.default.removeItem(atPath: "\(place)/\(other)")
+        }
+        for name in Self.names(in: folder) {
             guard let turn = Int(name) else { continue }
             // What cannot be asked for its size cannot be read.
             bytes[turn] = (try? FileManager.default.attributesOfItem(atPath: file(turn)))?[.size] as? Int
         }
+    }
+
+    private static func names(in folder: String) -> [String] {
+        // One that is not there is empty.
+        (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     }
 
     private func file(_ turn: Int) -> String { "\(folder)/\(turn)" }
