@@ -328,7 +328,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "SamovarSimulatorTests",
-            dependencies: ["SamovarSimulator", "SamovarCore", "SamovarStore", "Journal", "SamovarTesting"],
+            dependencies: ["SamovarSimulator", "SamovarCore", "SamovarWire", "SamovarStore", "Journal", "SamovarTesting"],
             swiftSettings: settings),
         .testTarget(
             name: "SamovarCommandsTests",

@@ -262,7 +262,7 @@ extension InvariantChecker {
     }
 
     /// A worker that lives is kept as long as its name has a key that is good for what it does, whichever of its keys that is. At an orderly
-    /// stop those leave that hold nothing, which the tests of the machine show and this does not.
+    /// stop those leave that hold nothing.
     func requireReason(toLeave id: WorkerID, _ record: Record) throws(Violation) {
         defer { reference.keys.leave(id) }
         // Before it has come back after a start, an earlier start counts, and the wall clock.

@@ -52,6 +52,7 @@ extension InvariantChecker {
             reference.workers.insert(id)
         case .workerLeft(let id):
             try requireReason(toLeave: id, record)
+            if let head = world.store.headAtStop, record.turn > head { try requireIdle([id], record) }
             reference.workers.remove(id)
             reference.missing.remove(id)
             for assignment in reference.assignments.values where assignment.worker == id { assignment.isAbandoned = true }
@@ -63,24 +64,25 @@ extension InvariantChecker {
         // Whoever replays it compares, and ends if it is another.
         case .stateDigest: break
         case .drained:
-            try requireNobodyRuns()
+            try requireIdle(reference.workers, record)
             for id in reference.workers { reference.keys.owners[id] = nil }
             reference.workers.removeAll()
             reference.endsDrained = true
         }
     }
 
-    /// The record of an orderly stop says that no worker holds a job: the next start gives what is open to others at once.
-    private func requireNobodyRuns() throws(Violation) {
+    /// A record of an orderly stop says that these workers hold no job: the next start does not wait for them.
+    private func requireIdle(_ workers: Set<WorkerID>, _ record: Record) throws(Violation) {
         guard !world.swarm.isHarsh else { return }
         for (id, order) in reference.open.sorted(by: { $0.key < $1.key }) {
             let running = reference.leases(of: id).first { lease in
                 guard order.failed.map({ lease > $0 }) ?? true, let holder = reference.assignments[lease] else { return false }
-                return holder.isRunning && !holder.isAbandoned && !holder.isSettled && reference.workers.contains(holder.worker)
+                return holder.isRunning && !holder.isAbandoned && !holder.isSettled && workers.contains(holder.worker)
             }
             guard let running else { continue }
             try require(
-                false, .i6, expected: "no record of an orderly stop while effect \(id) runs", seen: "one, and lease \(running)")
+                false, .i6, expected: "no record of an orderly stop while effect \(id) runs",
+                seen: "\(record.event), and lease \(running)")
         }
     }
 

@@ -47,6 +47,8 @@ final class StoreProcess: Process {
     private var lead = Duration.zero
     /// While it drains: until when jobs may end.
     private var drainUntil: Timestamp?
+    /// The newest turn of before it stopped, for the checker: those behind it are of the orderly stop. Nil until then.
+    var headAtStop: Int?
 
     init(_ world: World, _ number: Int) {
         self.number = number
@@ -169,6 +171,7 @@ final class StoreProcess: Process {
         isMaintaining = false
         isStopping = false
         drainUntil = nil
+        headAtStop = nil
         start = 0
         succession?.end()
     }
@@ -268,7 +271,9 @@ final class StoreProcess: Process {
             machine?.publishView(now: now)
             machine?.viewTook(.microseconds(random.time(20...2_000)))
         }
+        let head = machine?.head
         machine?.flush(now: now)
+        if headAtStop == nil, isStopped { headAtStop = head }
         for action in machine?.takeActions() ?? [] {
             guard world.survives(self) else { return }
             guard try perform(action) else { return }
