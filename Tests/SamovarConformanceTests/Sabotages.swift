@@ -109,6 +109,17 @@ extension Sabotage {
                 return [frame.parts]
             }
         },
+        Sabotage("never gives the room of a job again that has failed", .worker, foundBy: "failure") { meddler in
+            var lost: Int64 = 0
+            meddler.toStore = { parts in
+                guard var frame = try? RawFrame(parts: parts), frame.is(.ping) || frame.is(.credit) || frame.is(.result) else {
+                    return [parts]
+                }
+                lost += Int64(frame.body.first?.elements.count { $0[4] == 1 } ?? 0)
+                frame.number -= lost
+                return [frame.parts]
+            }
+        },
         Sabotage("gives more credit than it has room for", .worker, foundBy: "slots") {
             $0.outgoing(.result) { [$0.with { $0.number += 3 }] }
         },

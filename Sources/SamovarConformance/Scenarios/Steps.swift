@@ -85,6 +85,9 @@ extension Step {
     /// A handler that was told to stop keeps its slot until it has ended, and an answer that comes before has no credit for another task.
     static let hasRoom = until("credit for another task") { $0.worker.credit > $0.worker.sent }
 
+    /// However its jobs have ended, a worker that holds none has room for as many as ever.
+    static let hasAllRoom = until("the whole credit again") { $0.worker.credit == $0.worker.most }
+
     /// A job is done as usual.
     static func works() -> [Step] {
         [

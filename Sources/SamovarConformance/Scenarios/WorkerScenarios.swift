@@ -95,16 +95,18 @@ extension Scenario {
                     .result("an answer with the messages 1, 2, 3") { $0.messages == (1...3).map { Stage.counted($0) } },
                 ]),
             Scenario(
-                "failure", "Jobs", "A handler fails. The attempt is answered “threw”, and not for good.",
+                "failure", "Jobs", "A handler fails. The attempt is answered “threw”, not for good, and its room is free.",
                 Step.greeted(.worker) + [
                     .task(Stage.Effect.fail("no luck")),
                     .result("the failure “threw”, not permanent") { $0.failure.map { $0 == ("threw", false) } ?? false },
+                    .hasAllRoom,
                 ] + Step.works()),
             Scenario(
-                "permanent", "Jobs", "A handler fails for good.",
+                "permanent", "Jobs", "A handler fails for good. The attempt is answered so, and its room is free.",
                 Step.greeted(.worker) + [
                     .task(Stage.Effect.fail("never", permanent: true)),
                     .result("the failure “threw”, permanent") { $0.failure.map { $0 == ("threw", true) } ?? false },
+                    .hasAllRoom,
                 ]),
             Scenario(
                 "long-text", "Limits", "A handler fails with a text of 5,000 characters. The worker tells its beginning.",
@@ -117,7 +119,8 @@ extension Scenario {
                 ]),
             Scenario(
                 "unknown-effect", "Jobs",
-                "An effect comes that the program does not have, and one that is no MessagePack. Both fail for good.",
+                "An effect comes that the program does not have, and one that is no MessagePack. Both fail for good, and their room is "
+                    + "free.",
                 Step.greeted(.worker) + [
                     .task(["juggle": [:]]),
                     .result("the failure “unhandled”, permanent") { $0.failure.map { $0 == ("unhandled", true) } ?? false },
@@ -130,6 +133,7 @@ extension Scenario {
                         stage.send(.task, stage.worker.sent, [task])
                     },
                     .result("the failure “unhandled”, permanent") { $0.failure.map { $0 == ("unhandled", true) } ?? false },
+                    .hasAllRoom,
                 ] + Step.works()),
             Scenario(
                 "timeout", "Timeouts", "A job of a minute has a timeout of 500 ms. It is answered “timedOut”, and not before.",
@@ -274,7 +278,7 @@ extension Scenario {
                     .act { stage in stage.leases = stage.task((0..<stage.some).map { _ in Stage.Effect.sleep(60_000) }) }
                 ] + Step.alive() + [
                     .act { $0.cancel($0.leases) },
-                    .until("the whole credit again") { $0.worker.credit == $0.worker.most },
+                    .hasAllRoom,
                 ] + Step.works() + Step.unclaimed()),
             Scenario(
                 "cancel-unknown", "CANCEL",
