@@ -144,6 +144,27 @@ import Testing
         #expect(try rig.state().done == ["a"])
     }
 
+    @Test func `Whoever runs what is dropped while the store drains is told so before GOODBYE, and is not waited for`() throws {
+        let rig = try Self.draining(job("a"))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        #expect(rig.ask("drop", effect: "\(task.effect)")?.refusal == nil)
+        #expect(rig.take(worker(1)) == [.drain, .cancel([task.lease], number: 1), .goodbye])
+        #expect(rig.stop == .drained && rig.durable.joined == [])
+    }
+
+    @Test func `What an answer cancels while the store drains is cancelled at its worker, before GOODBYE`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.connectWorker(slots: 2, credit: 2)
+        rig.order(job("a"), Shop.Job(name: "b", id: "label"))
+        let tasks = rig.takeTasks(worker(1))
+        rig.machine.drain(within: .seconds(5), now: rig.now)
+        let answer = tasks[0].result(.done(MessageList([packed(Shop.Message.cancel("label"))])))
+        let frames = rig.exchange(.result([answer], credit: 2), from: worker(1))
+        #expect(frames == [.drain, .cancel([tasks[1].lease], number: 1), .acknowledge([tasks[0].lease]), .goodbye])
+        #expect(rig.stop == .drained && rig.durable.joined == [])
+    }
+
     @Test func `Timers rest while running jobs may finish`() throws {
         let rig = try Rig()
         rig.connectClient()
