@@ -230,32 +230,33 @@ import Testing
         #expect(hall.assign() == 1 && !hall.isRunning(suspect))
     }
 
+    /// Worker 2 comes and gets a job, and then nothing more until it is empty and has a suspect: nobody else is kept free for that.
+    private static func expectWorker2KeptFree(_ hall: inout DispatchHall, for options: RunOptions = .default) {
+        hall.join(2, options.queue == .default ? [.default] : [.default, options.queue])
+        let usual = hall.order()
+        var handedOut = hall.assign()
+        #expect(handedOut == 1 && hall.jobs(of: 2) == [usual])
+        let suspect = hall.order(options, deaths: 9)
+        _ = hall.order()
+        handedOut = hall.assign()
+        #expect(handedOut == 0, "it is to be empty once")
+        hall.end(usual)
+        handedOut = hall.assign()
+        #expect(handedOut == 1 && hall.jobs(of: 2) == [suspect])
+    }
+
     @Test func `A worker whose slots all have sources, which do not end, is not kept free for a suspect in place of another`() {
         var hall = DispatchHall()
         hall.join(1, ["mail"])
         let source = hall.order(RunOptions(queue: "mail"), isOfSource: true)
         #expect(hall.assign() == 1 && hall.jobs(of: 1) == [source])
-        hall.join(2, [.default, "mail"])
-        let usual = hall.order()
-        #expect(hall.assign() == 1 && hall.jobs(of: 2) == [usual])
-        let suspect = hall.order(RunOptions(queue: "mail"), deaths: 9)
-        _ = hall.order()
-        #expect(hall.assign() == 0, "worker 2 is to be empty once")
-        hall.end(usual)
-        #expect(hall.assign() == 1 && hall.jobs(of: 2) == [suspect])
+        Self.expectWorker2KeptFree(&hall, for: RunOptions(queue: "mail"))
     }
 
     @Test func `A worker without jobs and credit is not kept free for a suspect, since its handlers overstay`() {
         var hall = DispatchHall()
         hall.join(1, credit: 0)
-        hall.join(2)
-        let usual = hall.order()
-        #expect(hall.assign() == 1 && hall.jobs(of: 2) == [usual])
-        let suspect = hall.order(deaths: 9)
-        _ = hall.order()
-        #expect(hall.assign() == 0, "worker 2 is to be empty once")
-        hall.end(usual)
-        #expect(hall.assign() == 1 && hall.jobs(of: 2) == [suspect])
+        Self.expectWorker2KeptFree(&hall)
     }
 
     @Test func `A worker that is about to leave is not kept free for a suspect in place of another`() {
@@ -264,14 +265,7 @@ import Testing
         let last = hall.order()
         #expect(hall.assign() == 1 && hall.jobs(of: 1) == [last])
         hall.dispatcher.setLeaving(workerID(1))
-        hall.join(2)
-        let usual = hall.order()
-        #expect(hall.assign() == 1 && hall.jobs(of: 2) == [usual])
-        let suspect = hall.order(deaths: 9)
-        _ = hall.order()
-        #expect(hall.assign() == 0, "worker 2 is to be empty once")
-        hall.end(usual)
-        #expect(hall.assign() == 1 && hall.jobs(of: 2) == [suspect])
+        Self.expectWorker2KeptFree(&hall)
     }
 
     @Test func `A worker without credit is kept free for a suspect while it has jobs, and the others get what waits`() {
