@@ -183,6 +183,36 @@ private enum Mill: Program {
         #expect(store.state.log == ["mill"])
     }
 
+    @Test func `What nobody has taken is cancelled and replaced in a time that grows with its number`() throws {
+        var store = try LocalStore(Mill.self, seed: "mill")
+        let count = 30_000
+        for number in 0..<count { try store.send(.grind("sack \(number)")) }
+        let begun = ContinuousClock.now
+        for _ in 0..<count { try store.send(.grind("rye", id: "grain")) }
+        let ordered = ContinuousClock.now
+        try store.send(.stop("grain"))
+        let cancelled = ContinuousClock.now
+        for _ in 0..<count { try store.send(.grind("oats", id: "newest", policy: "latest")) }
+        let replaced = ContinuousClock.now
+        // With the square, either would take ten times as long and more.
+        #expect(cancelled - ordered < (ordered - begun) * 4)
+        #expect(replaced - cancelled < (ordered - begun) * 4)
+        #expect(Self.names(store.takeEffects()) == (0..<count).map { "sack \($0)" } + ["oats"])
+        #expect(store.takeCancelled().isEmpty)
+    }
+
+    @Test func `Of all with a label, those are told as cancelled that were taken, in their order`() throws {
+        var store = try LocalStore(Mill.self, seed: "mill")
+        for grain in ["rye", "oats"] { try store.send(.grind(grain, id: "grain")) }
+        let taken = store.takeEffects()
+        #expect(Self.names(taken) == ["rye", "oats"])
+        for grain in ["millet", "spelt"] { try store.send(.grind(grain, id: "grain")) }
+        try store.send(.grind("wheat"))
+        try store.send(.stop("grain"))
+        #expect(store.takeCancelled() == taken.map(\.id))
+        #expect(Self.names(store.takeEffects()) == ["wheat"])
+    }
+
     @Test func `Policies are kept`() throws {
         var store = try LocalStore(Mill.self, seed: "mill")
         for grain in ["a", "b"] { try store.send(.grind(grain, id: "latest", policy: "latest")) }

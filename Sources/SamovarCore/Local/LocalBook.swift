@@ -13,8 +13,10 @@ public struct LocalEffect<P: Program>: Equatable, Sendable {
 struct LocalBook<P: Program> {
     private(set) var open: [EffectID: LocalEffect<P>] = [:]
     private var labels = OpenLabels()
-    /// Open, not behind another, and not taken yet.
+    /// Not behind another, and not taken yet, in order. Those that have been closed since are passed over.
     private var ready: [EffectID] = []
+    /// Open, and with the caller.
+    private var taken: Set<EffectID> = []
     private var cancelled: [EffectID] = []
     private var outputs: [P.Output] = []
     private var paused: Set<QueueOrLabel> = []
@@ -34,7 +36,7 @@ struct LocalBook<P: Program> {
             case .run(let effect, let options):
                 let id = EffectID(turn: turn.number, ordinal: ordinal)
                 self.order(LocalEffect(id: id, effect: effect, options: options))
-            case .cancel(let label): for id in labels[label] { cancel(id) }
+            case .cancel(let label): cancel(label)
             case .emit(let output): outputs.append(output)
             case .control(.pause(let place)): paused.insert(place)
             case .control(.resume(let place)): paused.remove(place)
@@ -42,6 +44,8 @@ struct LocalBook<P: Program> {
             case .control, .then: break
             }
         }
+        // Who takes nothing shall not gather what was closed long ago.
+        if ready.count > 2 * open.count + 1_024 { ready = ready.filter { open[$0] != nil } }
     }
 
     private mutating func order(_ effect: LocalEffect<P>) {
@@ -54,7 +58,7 @@ struct LocalBook<P: Program> {
         case .crowded:
             open[effect.id] = effect
             return crowded.append(effect.id)
-        case .replacing: for id in labels[label] { cancel(id) }
+        case .replacing: cancel(label)
         case .opened: break
         }
         open[effect.id] = effect
@@ -62,14 +66,18 @@ struct LocalBook<P: Program> {
         if !labels.isBehindAnother(effect.id, effect.options) { ready.append(effect.id) }
     }
 
-    private mutating func cancel(_ id: EffectID) {
-        guard close(id) != nil else { return }
-        // One that nobody has taken is not running anywhere.
-        if let place = ready.firstIndex(of: id) { ready.remove(at: place) } else { cancelled.append(id) }
+    /// None is looked for among those that are ready: that would take a time that grows with the square of their number.
+    private mutating func cancel(_ label: Label) {
+        for id in labels.removeOpen(label) {
+            open[id] = nil
+            // One that nobody has taken is not running anywhere.
+            if taken.remove(id) != nil { cancelled.append(id) }
+        }
     }
 
     mutating func close(_ id: EffectID) -> LocalEffect<P>? {
         guard let effect = open.removeValue(forKey: id) else { return nil }
+        taken.remove(id)
         if let label = effect.options.id { ready += labels.remove(id, label) }
         return effect
     }
@@ -78,7 +86,9 @@ struct LocalBook<P: Program> {
         let effects = ready.compactMap { open[$0] }
         let waiting = paused.isEmpty ? [] : effects.filter(isPaused)
         ready = waiting.map(\.id)
-        return waiting.isEmpty ? effects : effects.filter { !isPaused($0) }
+        let free = waiting.isEmpty ? effects : effects.filter { !isPaused($0) }
+        taken.formUnion(free.lazy.map(\.id))
+        return free
     }
 
     private func isPaused(_ effect: LocalEffect<P>) -> Bool {

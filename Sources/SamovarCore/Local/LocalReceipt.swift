@@ -8,7 +8,7 @@ public enum LocalReceipt<P: Program>: Equatable, Sendable {
 
 /// Every limit of a `LocalStore`.
 public struct LocalStoreSettings: Hashable, Sendable {
-    /// How large one group of turns may grow.
+    /// How large one group of turns may grow. Of turns and effects; its bytes count for nothing here.
     public var group = GroupLimits.default
     /// Effects that may be open; from then on inputs are turned away, as by the real store.
     public var openEffects = 1_000_000

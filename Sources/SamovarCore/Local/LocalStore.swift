@@ -10,11 +10,15 @@
 /// ```
 ///
 /// For command-line tools, games, benchmarks and first steps. It is the engine of the real store: turns, groups with their
-/// follow-ups, labels, policies, pauses, and the limits of turns and effects in a group are the same. Nothing is encoded, so no
-/// bytes are limited. What needs time or a second process is the caller's: it runs the effects that it takes with
-/// ``JournalingLocalStore/takeEffects()``, retries and delays them as it likes, moves the clock with
-/// ``JournalingLocalStore/advance(to:)``, and fires the timers of `subscriptions`. For tests there is `TestStore`, which does all of
-/// this as a running system would. No effect is kept dead here: `requeue` and `drop` find none.
+/// follow-ups, labels, policies, pauses, and the limits of turns and effects in a group are the same. What needs time or a
+/// second process is the caller's: it runs the effects that it takes with ``JournalingLocalStore/takeEffects()``, retries and
+/// delays them as it likes, moves the clock with ``JournalingLocalStore/advance(to:)``, and fires the timers of `subscriptions`.
+/// For tests there is `TestStore`, which does all of this as a running system would. No effect is kept dead here: `requeue` and
+/// `drop` find none.
+///
+/// Nothing is encoded, so no bytes are limited. A real store ends at a group whose records take more bytes than `bytes` of its
+/// ``GroupLimits``, that orders an effect of more than `effectBytes`, or that has a value which cannot be encoded; here such a
+/// group is one like any other.
 ///
 /// A turn that orders nothing allocates nothing.
 public typealias LocalStore<P: Program> = JournalingLocalStore<P, NoJournal<P.Message>>
