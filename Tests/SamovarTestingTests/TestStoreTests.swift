@@ -232,14 +232,23 @@ import Testing
     /// Each of its effects has a queue and a need of its own.
     enum Guilds: OpenProgram {
         struct State: Portable {}
-        enum Message: Portable { case order(Int) }
+        enum Message: Portable {
+            case order(Int)
+            case orders(from: Int, to: Int, hasNeeds: Bool)
+        }
         enum Effect: Portable { case work(Int) }
 
         static func start(_ seed: NoSeed, _ turn: Turn) -> Next<Guilds> { .state(State()) }
 
         static func update(_ state: inout State, _ message: Message, _ turn: Turn) -> Command<Guilds> {
-            guard case .order(let number) = message else { return .none }
-            return .run(.work(number), RunOptions(queue: Queue("guild\(number)"), needs: ["craft\(number)"]))
+            switch message {
+            case .order(let number): work(number, hasNeeds: true)
+            case .orders(let first, let end, let hasNeeds): .batch((first..<end).map { work($0, hasNeeds: hasNeeds) })
+            }
+        }
+
+        private static func work(_ number: Int, hasNeeds: Bool) -> Command<Guilds> {
+            .run(.work(number), RunOptions(queue: Queue("guild\(number)"), needs: hasNeeds ? ["craft\(number)"] : []))
         }
 
         static func failed(_ effect: Effect, _ failure: Failure) -> Message? { nil }
@@ -252,6 +261,26 @@ import Testing
             store.complete(.work(number))
         }
         store.finish()
+    }
+
+    @Test(arguments: [(true, 64, "66 capabilities; 64 at most"), (false, 1_024, "1026 queues; 1024 at most")])
+    func `That open effects want more than one worker can offer is reported, and over when they want less`(
+        hasNeeds: Bool, limit: Int, objection: String
+    ) throws {
+        let reports = Reports()
+        let store = try TestStore(Guilds.self, exhaustive: false, reporter: reports.reporter)
+        let text = "one worker cannot offer all that is wanted, so nothing new: \(objection); use workersServe(_:can:) with less"
+        store.send(.orders(from: 0, to: limit, hasNeeds: hasNeeds))
+        #expect(reports.takeAll() == [])
+        store.send(.orders(from: limit, to: limit + 2, hasNeeds: hasNeeds))
+        let call = "send(.orders(from: \(limit), to: \(limit + 2), hasNeeds: \(hasNeeds)))"
+        #expect(reports.takeAll() == ["\(call): \(text)"])
+        store.complete(.work(limit))
+        #expect(reports.takeAll() == ["complete(.work(\(limit))): no worker has it yet: \(text)"])
+        store.complete(.work(0))
+        store.complete(.work(1))
+        store.complete(.work(limit))
+        #expect(reports.takeAll() == [])
     }
 
     @Test func `A gate's rejection is expected with its text, and observers see what is applied`() throws {

@@ -40,10 +40,13 @@ final class TestBench<P: Program> {
     private var queues: [Queue] = []
     /// The only queues that the worker serves; nil for all that there are.
     private var allowed: Set<Queue>?
-    /// What the worker can do beside them: all that effects need, unless it is limited.
+    /// What the worker can do beside them.
     private var capabilities: Set<String> = []
-    private var canDoAll = true
+    /// All that it can do; nil for what effects need.
+    private var able: Set<String>?
     var hasWorkers = true
+    /// Why the worker goes on with its former offer, in words; nil if it offers what is wanted.
+    private(set) var objection: String?
     private var requests = 0
     private var reply: AdminReply?
 
@@ -165,10 +168,9 @@ final class TestBench<P: Program> {
 
     /// Lets the worker serve these queues and no others, and do this beside it; nil for all that there are. What it has it keeps.
     func serve(only queues: Set<Queue>?, can capabilities: Set<String>?) {
-        allowed = queues
-        canDoAll = capabilities == nil
-        self.capabilities = capabilities ?? []
-        self.queues = queues?.sorted() ?? []
+        (allowed, able) = (queues, capabilities)
+        // What is wanted is offered anew.
+        (self.queues, self.capabilities) = ([], [])
         if hasWorkers { greetAsWorker() }
         settle()
     }
@@ -217,11 +219,14 @@ final class TestBench<P: Program> {
 
     private func greetAsWorker() {
         let claims = held.values.map { JobClaim(effect: $0.effect, lease: $0.lease, token: $0.token) }
-        let offer = WorkerOffer(
-            id: Self.workerID, slots: 65_536, queues: queues, running: claims.sorted { $0.effect < $1.effect },
-            capabilities: capabilities)
+        var offer = offer(queues, capabilities)
+        offer.running = claims.sorted { $0.effect < $1.effect }
         deliver(.hello(Hello(role: .worker(offer), schema: P.schema, epoch: nextEpoch())), from: Self.worker)
         deliver(hasWorkers ? .credit(.max) : .drain, from: Self.worker)
+    }
+
+    private func offer(_ queues: [Queue], _ capabilities: Set<String>) -> WorkerOffer {
+        WorkerOffer(id: Self.workerID, slots: WorkerOffer.slotLimit, queues: queues, capabilities: capabilities)
     }
 
     private func nextEpoch() -> Int {
@@ -230,13 +235,18 @@ final class TestBench<P: Program> {
     }
 
     /// The worker serves each queue that an open effect is in, and can do what it needs. What those need that are closed it offers no more:
-    /// an offer has a limit.
+    /// an offer has a limit. Beyond that the store would not take it, and say nothing.
     private func serveQueues() {
+        objection = nil
         guard hasWorkers else { return }
         let open = machine.openEffects
         let wanted = allowed ?? Set(open.map(\.queue))
-        let needs = canDoAll ? open.reduce(into: Set<String>()) { $0.formUnion($1.options.needs) } : capabilities
+        let needs = able ?? open.reduce(into: Set<String>()) { $0.formUnion($1.options.needs) }
         guard !wanted.isSubset(of: queues) || !needs.isSubset(of: capabilities) else { return }
+        if let limit = offer(wanted.sorted(), needs).objection {
+            objection = "one worker cannot offer all that is wanted, so nothing new: \(limit); use workersServe(_:can:) with less"
+            return
+        }
         (queues, capabilities) = (wanted.sorted(), needs)
         greetAsWorker()
     }

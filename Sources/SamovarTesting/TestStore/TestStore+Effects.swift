@@ -147,9 +147,8 @@ extension TestStore {
         }
         if effect.notBefore > now { return "it may start in \(effect.notBefore - now); use advance(by:)" }
         if controls.rules[effect.queue]?.rate != nil { return "queue \(effect.queue) has a rate; use advance(by:)" }
-        return bench.hasWorkers
-            ? "no worker serves its queue and can do what it needs; use workersServeAll()"
-            : "there is no worker; use workersReturn()"
+        guard bench.hasWorkers else { return "there is no worker; use workersReturn()" }
+        return bench.objection ?? "no worker serves its queue and can do what it needs; use workersServeAll()"
     }
 
     /// All open effects, those of sources included, oldest first.

@@ -24,7 +24,8 @@ public import Testing
 ///
 /// It *is* the production engine: inputs, messages, effects and the state pass the codec and a journal; labels, policies, retries,
 /// limits and timers are those of the store; a worker takes each effect as soon as the store hands it out. Everything happens
-/// at once, in the order in which the calls are made, on one thread. A message that does not survive being encoded and decoded is
+/// at once, in the order in which the calls are made, on one thread. It is one worker, and a worker may offer 1,024 queues
+/// and 64 capabilities: that open effects want more together is reported. A message that does not survive being encoded and decoded is
 /// reported with where it came from: `accept`, `.then`, `failed`, `operated`, a subscription, or the call of the test. Of what the
 /// program makes itself, each case is told of once.
 ///
@@ -94,6 +95,7 @@ public final class TestStore<P: Program> {
         reportMessages("the start", at: location)
         for rule in P.invariants where !rule.holds(state) { Self.note((rule.name, "the start, turn 1"), in: breaches) }
         reportBreaches("the start", at: location)
+        reportOffer("the start", at: location)
         checkCodec(at: location)
     }
 
@@ -135,6 +137,12 @@ public final class TestStore<P: Program> {
     private func reportMessages(_ call: String, at location: SourceLocation) {
         if bench.stop == nil { messages.look(at: P.subscriptions(state)) }
         for problem in messages.takeProblems(ofInputs: inputIsSound) { report("\(call): \(problem)", at: location) }
+    }
+
+    /// That effects wait which a worker should have. Once, though it may be so at each call after it.
+    private func reportOffer(_ call: String, at location: SourceLocation) {
+        guard let objection = bench.objection, toldProblems.insert("offer").inserted else { return }
+        report("\(call): \(objection)", at: location)
     }
 
     deinit {
@@ -269,6 +277,7 @@ public final class TestStore<P: Program> {
         if !expectedDead.isEmpty { expectedDead.formIntersection(bench.machine.deadEffects.map(\.effect.id)) }
         reportMessages(call, at: location)
         reportBreaches(call, at: location)
+        reportOffer(call, at: location)
         if let stop = bench.stop { return report("\(call): the store stops: \(stop)", at: location) }
         let change = isExhaustive ? nil : Difference(expected: before, actual: expected, named: "state")
         let difference = Difference(expected: expected, actual: state, named: "state", within: change)
