@@ -154,6 +154,30 @@ import ZeroMQ
         #expect(child.errors == errors)
     }
 
+    @Test(
+        arguments: [["--pause", "--queue", "mail"], ["--resume", "--label", "a"], ["--rule", "--queue", "mail"]], [true, false])
+    func `A change of queues is told as JSON, also where the store tells nothing after it`(
+        _ words: [String], refuses: Bool
+    ) async throws {
+        let scratch = try Scratch()
+        let done: MessagePackValue = ["paused": [["queue": "mail"]], "rules": [], "changed": true]
+        let store = ScriptedStore(at: .local(folder: scratch.path)) { ids in
+            let id = ids[ids.count - 1]
+            if id == ids[0] { return AdminReply(id: id, value: done) }
+            if refuses { return AdminReply(id: id, refusal: "not now: ask again") }
+            return AdminReply(id: id, value: ["phase": "disk full"])
+        }
+        // A thread and no task, which would wait for its turn behind those of other tests.
+        Thread { store.run() }.start()
+        defer { store.end() }
+        let place = ["--data", scratch.folder("data"), "--endpoint", "\(store.endpoint)"]
+        let child = try Child(Executable.counter, ["queues"] + words + ["--json"] + place, in: scratch)
+        #expect(try await child.wait() == .exited(75), "\(child.errors)")
+        #expect(child.output == #"{"paused":[{"queue":"mail"}],"rules":[]}"# + "\n")
+        let reason = refuses ? "not now: ask again" : "while its phase is “disk full” a store tells nothing of its queues"
+        #expect(child.errors == "error: \(reason)\n")
+    }
+
     @Test(arguments: [["effects"], ["effects", "--requeue", "3/0"], ["inspect"]])
     func `What a store refuses only for now is to be tried later`(_ words: [String]) async throws {
         let scratch = try Scratch()

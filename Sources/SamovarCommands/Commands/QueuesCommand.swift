@@ -74,6 +74,29 @@ struct QueuesCommand<Types: ProgramTypes>: AsyncParsableCommand {
 
     func run() async throws {
         let admin = try options.admin(for: Types.self)
+        let done = try await change(admin)
+        do {
+            let status = try await admin.ask("status")
+            guard status["queues"] != nil else {
+                throw CommandFailure(
+                    .tryLater, "while its phase is “\(status["phase"]?.plainText ?? "")” a store tells nothing of its queues")
+            }
+            printData(json ? Self.line(of: status) : StatusText.queues(of: status))
+        } catch {
+            // The change stands, and its answer tells what is paused and which rules there are.
+            if json, let done { printData(Self.line(of: done)) }
+            throw error
+        }
+    }
+
+    private static func line(of answer: MessagePackValue) -> String {
+        var shown: MessagePackValue = [:]
+        for key in ["queues", "paused", "rules"] { shown[key] = answer[key] }
+        return JSONTranscoder.text(of: shown)
+    }
+
+    /// - Returns: the store's answer; nil if nothing is to be changed.
+    private func change(_ admin: AdminClient) async throws -> MessagePackValue? {
         if pause || resume {
             let reply = try await admin.ask(pause ? "pause" : "resume", place)
             let name = queue.map { "queue \($0)" } ?? "label “\(label ?? "")”"
@@ -87,19 +110,12 @@ struct QueuesCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 case (false, false): "\(name) was not paused"
                 }
             if !isNew || !json { printError(text) }
-        } else if rule {
-            _ = try await admin.ask("rule", rules)
-            if !json { printError(hasRules ? "queue \(queue ?? "") has new rules" : "queue \(queue ?? "") has no rules any more") }
+            return reply
         }
-        let status = try await admin.ask("status")
-        guard status["queues"] != nil else {
-            throw CommandFailure(
-                .tryLater, "while its phase is “\(status["phase"]?.plainText ?? "")” a store tells nothing of its queues")
-        }
-        guard json else { return printData(StatusText.queues(of: status)) }
-        var shown: MessagePackValue = [:]
-        for key in ["queues", "paused", "rules"] { shown[key] = status[key] }
-        printData(JSONTranscoder.text(of: shown))
+        guard rule else { return nil }
+        let reply = try await admin.ask("rule", rules)
+        if !json { printError(hasRules ? "queue \(queue ?? "") has new rules" : "queue \(queue ?? "") has no rules any more") }
+        return reply
     }
 
     private var place: MessagePackValue {
