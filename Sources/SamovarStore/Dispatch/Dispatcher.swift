@@ -394,8 +394,8 @@ struct Dispatcher {
     private mutating func next(
         of line: WaitingLine, _ governor: QueueGovernor, for workerState: WorkerState, from ledger: EffectLedger, now: Timestamp
     ) -> (effect: OpenEffect, place: Int)? {
-        guard !governor.isPaused, workerState.hasRoom, workerState.hasRoom(for: line.queue),
-            !governor.needsSlot || workerState.running < workerState.slots
+        // For free slots only: jobs that are read ahead begin in heaps, and are out of turn.
+        guard !governor.isPaused, workerState.hasRoom, workerState.hasRoom(for: line.queue), workerState.running < workerState.slots
         else { return nil }
         var next: OpenEffect?
         func isWaiting(_ entry: PriorityQueue.Entry) -> Bool {

@@ -109,8 +109,7 @@ struct FlightRecorder {
     ///
     /// - Parameter known: workers that are here, by their numbers.
     func attempts(of effect: EffectID, _ known: [UInt32: WorkerID]) -> [Attempt] {
-        guard effect.ordinal < Self.ordinalLimit else { return [] }
-        return remembered.reversed().compactMap { number in
+        remembered.reversed().compactMap { number in
             let row = rows[number & (Self.limit - 1)]
             return row.turn == effect.turn && row.ordinal == effect.ordinal ? attempt(row, known) : nil
         }

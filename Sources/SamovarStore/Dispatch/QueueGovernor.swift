@@ -22,9 +22,6 @@ final class QueueGovernor {
     /// Whether it holds anything back.
     var isNeeded: Bool { isPaused || limit != nil || shares != nil }
 
-    /// Hands out for free slots only: jobs that are read ahead begin in heaps, and are out of turn.
-    var needsSlot: Bool { limit != nil || shares != nil }
-
     /// Sets rules in place of the former ones.
     ///
     /// - Parameter isNew: false after a restart. Then all tokens are away, or each restart would give them once more.

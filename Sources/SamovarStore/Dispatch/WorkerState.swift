@@ -69,7 +69,7 @@ extension Dispatcher {
         func keepsSlot(now: Timestamp) -> Bool {
             self.lines.count > 1
                 && self.lines.contains { line in
-                    guard line.count > 0, let governor = line.governor, governor.needsSlot, !governor.isPaused else { return false }
+                    guard line.count > 0, let governor = line.governor, !governor.isPaused else { return false }
                     return governor.pause(now: now) == nil && hasRoom(for: line.queue)
                 }
         }

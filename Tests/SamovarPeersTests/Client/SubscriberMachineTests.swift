@@ -342,6 +342,8 @@ import Testing
         #expect(early == [])
         #expect(shown == [show(6)])
         #expect(next == [.idle(turn: 6)])
+        var first = subscribing()
+        #expect(first.received(tick(view: 6, idle: true), now: at(1)) == [.live], "so it does where nothing is shown yet")
     }
 
     @Test func `A store at rest that has no view is idle, and its view still asked for`() {

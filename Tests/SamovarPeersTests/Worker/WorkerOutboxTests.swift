@@ -183,6 +183,18 @@ import Testing
         #expect(!outbox.holds(anyOf: oldest))
     }
 
+    @Test func `A streamed message is waited for also from when it was still to be sent, in a frame that was full`() {
+        // Each has a frame of its own.
+        var outbox = Outbox(limit: 1)
+        outbox.add(Self.claim(1), .streamed(index: 1, message: [1], checkpoint: nil))
+        outbox.add(Self.claim(2), Self.answer(2))
+        let oldest = outbox.oldest
+        _ = outbox.takeUnsent()
+        #expect(outbox.holds(anyOf: oldest))
+        outbox.forget([StreamMark(lease: Self.claim(1).lease, index: 1)])
+        #expect(!outbox.holds(anyOf: oldest))
+    }
+
     @Test func `A streamed message that is on disk before it was sent is not sent, and those beside it are`() throws {
         var outbox = Outbox(limit: 300)
         for index in 1...4 {

@@ -174,6 +174,33 @@ import Testing
         #expect(hall.assign() == 1 && hall.dispatcher.suspects.isEmpty)
     }
 
+    @Test func `A suspect that a worker has claimed is handed to no other`() throws {
+        var hall = DispatchHall()
+        let suspect = hall.order(deaths: 9)
+        hall.join(1)
+        let effect = try #require(hall.ledger.open[suspect])
+        let lease = Lease(start: 1, counter: 9)
+        let isAdopted = hall.dispatcher.adopt(effect, lease: lease, token: 0, worker: workerID(1), now: at(0))
+        #expect(isAdopted)
+        hall.join(2)
+        let usual = hall.order()
+        #expect(hall.assign() == 1 && hall.jobs(of: 1) == [suspect] && hall.jobs(of: 2) == [usual])
+    }
+
+    @Test func `A source is no suspect, though every effect is to be offered alone`() {
+        var settings = StoreSettings()
+        settings.suspectDeaths = 0
+        var hall = DispatchHall(settings)
+        hall.join(1, slots: 3)
+        let id = EffectID(turn: 9, ordinal: SubscriptionTable.firstSource)
+        let source = OpenEffect(id: id, root: 0, payload: [0], now: at(0))
+        hall.ledger.order(source)
+        hall.dispatcher.enqueue(source, now: at(0))
+        #expect(hall.assign() == 1 && hall.jobs(of: 1) == [id])
+        let effects = [hall.order(), hall.order()]
+        #expect(hall.assign() == 1 && hall.jobs(of: 1) == [id, effects[0]], "one of them beside the source")
+    }
+
     @Test func `While one worker has a suspect, another is kept free for the next`() {
         var hall = DispatchHall()
         hall.join(1)
@@ -298,6 +325,18 @@ import Testing
         #expect(hall.assign() == 1 && Set(hall.jobs(of: 1)) == [source, suspect])
     }
 
+    @Test func `One worker at a time is kept free: that of the first suspect, and not that of the next with another queue`() {
+        var hall = DispatchHall()
+        let mail = RunOptions(queue: "mail")
+        hall.join(1, slots: 2)
+        hall.join(2, slots: 2, ["mail"])
+        for options in [.default, mail] { hall.order(options) }
+        #expect(hall.assign() == 2)
+        for options in [.default, mail] { hall.order(options, deaths: 9) }
+        let usual = [hall.order(), hall.order(mail)]
+        #expect(hall.assign() == 1 && hall.isRunning(usual[1]) && !hall.isRunning(usual[0]))
+    }
+
     @Test func `A suspect that was claimed while it waited is not handed out in the place that it had in its line`() throws {
         var settings = StoreSettings()
         settings.suspectDeaths = 1
@@ -338,6 +377,8 @@ import Testing
         }
         hall.dispatcher.forgetClosed(exceptOf: hall.ledger)
         #expect(!hall.dispatcher.trustsNewcomers && lose(isIsolated: true) == 3)
+        #expect(lose(isIsolated: false) == 3)
+        #expect(hall.dispatcher.lose(effect, isIsolated: true) == 4, "when its worker fell silent again, it ran nothing else")
         hall.ledger.close(effect)
         hall.dispatcher.forgetClosed(exceptOf: hall.ledger)
         #expect(hall.dispatcher.trustsNewcomers)

@@ -33,6 +33,16 @@ import Testing
         #expect(order == [5, 11, 6, 12, 7, 13], "it gets no credit for the time before")
     }
 
+    @Test func `A label that has nothing waiting is forgotten at the moment at which its pass is over`() {
+        var level = FairLevel()
+        level.append(entry(1), of: "a", weight: 1)
+        for turn in [2, 3] { level.append(entry(turn), of: "b", weight: 1) }
+        let first = level.popFirst()
+        #expect(first?.effect.turn == 1 && level.labels == 2, "its next turn would be at 1, and it is 1/2")
+        let second = level.popFirst()
+        #expect(second?.effect.turn == 2 && level.labels == 1)
+    }
+
     @Test func `Stale entries are left as long as they cannot be half of what there is`() {
         var level = FairLevel()
         for turn in 1...1_000 { level.append(entry(turn), of: "a", weight: 1) }

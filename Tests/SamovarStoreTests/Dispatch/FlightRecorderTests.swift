@@ -194,6 +194,7 @@ import Testing
         #expect(hows(reply) == ["failed", "lost", "answered"])
         #expect(reply.value["attemptCount"] == .int(3) && reply.value["remembersSince"] == .moment(at(0)))
         #expect(reply.value["attempts"]?[1]?["seconds"] == .double(0.004))
+        #expect(reply.value["attempts"]?[1]?["worker"] == .string("\(workerID(1))"), "it is named though it has left")
         let last = try #require(reply.value["attempts"]?[2])
         #expect(last["worker"] == .string("\(workerID(2))") && last["attempt"] == .int(3))
         #expect(last["startedBy"] == .moment(rig.now + .milliseconds(-1)) && last["ended"] == .moment(rig.now))

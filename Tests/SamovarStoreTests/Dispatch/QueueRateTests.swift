@@ -107,6 +107,7 @@ import Testing
         hall.rule(.default, Self.rate(1))
         for _ in 0..<2 { hall.order() }
         #expect(hall.assign() == 1 && hall.dispatcher.nextDue == at(1))
+        #expect(hall.dispatcher.popDue(now: at(0.5)) == nil && hall.dispatcher.nextDue == at(1), "it has not come")
         #expect(hall.dispatcher.popDue(now: at(1)) == nil && hall.dispatcher.nextDue == nil)
     }
 
@@ -192,9 +193,11 @@ import Testing
         let suspect = hall.order(RunOptions(queue: "mail"), deaths: 9)
         let other = hall.order()
         #expect(hall.assign(at: at(1)) == 1 && hall.isRunning(other) && hall.dispatcher.nextDue == at(60))
+        let another = hall.order()
+        #expect(hall.assign(at: at(58.999)) == 1 && hall.isRunning(another), "it is further away than a second")
         _ = hall.order()
-        #expect(hall.assign(at: at(59.5)) == 0, "now it is soon")
-        hall.end(other)
+        #expect(hall.assign(at: at(59)) == 0, "now it is soon")
+        for id in [other, another] { hall.end(id) }
         let usual = hall.order(RunOptions(queue: "mail"))
         #expect(hall.assign(at: at(60)) == 1 && hall.isRunning(suspect))
         hall.end(suspect)

@@ -38,6 +38,12 @@ import Testing
         #expect(shown == [["gpu"], ["tape"], nil, nil])
     }
 
+    @Test func `A new line without needs is shown to nobody, for whoever serves its queue has it`() {
+        var lines = WaitingLines()
+        let shown = lines.append(entry(1), RunOptions(queue: "mail"))
+        #expect(shown == nil && lines.all.map(\.queue) == ["mail"])
+    }
+
     @Test func `A line goes with its last worker, unless something waits in it`() {
         var lines = WaitingLines()
         let first = lines.serve(["mail", "print"], insteadOf: [])
