@@ -109,7 +109,9 @@ struct FlightRecorder {
     ///
     /// - Parameter known: workers that are here, by their numbers.
     func attempts(of effect: EffectID, _ known: [UInt32: WorkerID]) -> [Attempt] {
-        remembered.reversed().compactMap { number in
+        // A row of turn 0 is that of an effect beyond the limit of a turn.
+        guard effect.turn != 0 else { return [] }
+        return remembered.reversed().compactMap { number in
             let row = rows[number & (Self.limit - 1)]
             return row.turn == effect.turn && row.ordinal == effect.ordinal ? attempt(row, known) : nil
         }

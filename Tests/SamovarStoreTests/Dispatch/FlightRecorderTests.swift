@@ -112,6 +112,7 @@ import Testing
         _ = recorder.handedOut(effect(1, 1 << 20), attempt: 1, to: worker, now: at(0))
         #expect(recorder.attempts(of: effect(1), [:]).isEmpty && recorder.attempts(of: effect(1, 1 << 20), [:]).isEmpty)
         #expect(recorder.attempts(before: nil, count: 9, [:]).attempts.isEmpty)
+        #expect(recorder.attempts(of: effect(0), [:]).isEmpty, "there is no turn 0")
     }
 }
 
