@@ -330,9 +330,9 @@ import Testing
         let mail = RunOptions(queue: "mail")
         hall.join(1, slots: 2)
         hall.join(2, slots: 2, ["mail"])
-        for options in [.default, mail] { hall.order(options) }
+        for options in [RunOptions.default, mail] { hall.order(options) }
         #expect(hall.assign() == 2)
-        for options in [.default, mail] { hall.order(options, deaths: 9) }
+        for options in [RunOptions.default, mail] { hall.order(options, deaths: 9) }
         let usual = [hall.order(), hall.order(mail)]
         #expect(hall.assign() == 1 && hall.isRunning(usual[1]) && !hall.isRunning(usual[0]))
     }
