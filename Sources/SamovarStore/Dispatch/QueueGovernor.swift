@@ -1,6 +1,8 @@
 import SamovarCore
 
 /// What holds a queue back: a pause, and its rules. A class, for all lines of the queue share it.
+///
+/// With a rule it is handed out for free slots only: jobs that are read ahead begin in heaps, and are out of turn.
 final class QueueGovernor {
     private typealias Rate = (rule: QueueRules.Rate, pace: TokenBucket.Pace, bucket: TokenBucket)
 

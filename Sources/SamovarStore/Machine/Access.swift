@@ -58,16 +58,13 @@ struct Access {
         }
     }
 
-    /// The key of a peer, if it has one and that is valid.
-    func key(of identity: Identity, now: Timestamp) -> Key? {
-        guard case .key(let fingerprint) = identity, let key = keys[fingerprint], key.isValid(now: now) else { return nil }
-        return key
+    /// The key of a peer, valid or not; nil if it has none in the table.
+    func key(of identity: Identity) -> Key? {
+        guard case .key(let fingerprint) = identity else { return nil }
+        return keys[fingerprint]
     }
 
-    func sender(_ identity: Identity) -> Sender? {
-        guard case .key(let fingerprint) = identity else { return nil }
-        return keys[fingerprint]?.sender
-    }
+    func sender(_ identity: Identity) -> Sender? { key(of: identity)?.sender }
 
     // MARK: Frames
 
@@ -83,7 +80,7 @@ struct Access {
             refused += 1
             return error
         }
-        if kind == .hello, let key = key(of: identity, now: now), let wait = takeHello(key, now: now) {
+        if kind == .hello, let key = key(of: identity), let wait = takeHello(key, now: now) {
             return PeerError(.retryLater, "the key \(key.name) says HELLO too often", wait: wait)
         }
         return nil

@@ -136,7 +136,7 @@ extension StoreMachine {
             // A WELCOME would wait at the gate, and the peer in silence.
             return out.refuse(route, why.words.text)
         }
-        let key = access.key(of: identity, now: now)
+        let key = access.key(of: identity)
         clients.greet(hello, session, of: seen, by: identity, key, at: route, now: now, &readers, &turns, &out)
     }
 
