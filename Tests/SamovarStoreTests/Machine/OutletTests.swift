@@ -82,6 +82,17 @@ import Testing
         #expect(taken() == ["error", "error"])
     }
 
+    @Test mutating func `Of refused connections 10,000 are remembered at most, so that they cannot fill the memory`() {
+        func route(_ number: Int) -> Route { Route(listener: .work, id: [UInt8(number >> 8), UInt8(number & 0xff)]) }
+        out.close(route(0), .superseded)
+        out.send(.drain, to: route(0), floor: .none)
+        let before = taken()
+        for number in 1...10_001 { out.close(route(number), .superseded) }
+        _ = taken()
+        out.send(.drain, to: route(0), floor: .none)
+        #expect(before == ["error"] && taken() == ["drain"])
+    }
+
     @Test mutating func `The bytes of views for each peer of the network are counted, also those of pages, until they are taken`() {
         let page = ViewPage(after: 0, views: [TurnView(turn: 1, bytes: [1, 2]), TurnView(turn: 2, bytes: [3])])
         for route in [remoteClient(1), client(2)] {

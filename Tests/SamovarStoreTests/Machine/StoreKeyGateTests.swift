@@ -120,6 +120,15 @@ import Testing
         }
     }
 
+    @Test func `An operator that has had its answer hears nothing when its key goes`() throws {
+        let rig = try Rig.with(key(1, "a", .operator), key(2, "b", .operator))
+        rig.round()
+        let request = Frame.request(AdminRequest(id: 1, verb: "status"))
+        #expect(rig.exchange(request, from: remoteAdmin, by: by(1)).map(\.kind) == [.reply])
+        try rig.read(key(2, "b", .operator))
+        #expect(rig.take(remoteAdmin).isEmpty)
+    }
+
     @Test func `An operator whose key goes does not hear what waited for the disk, and is told so once`() throws {
         let rig = try Rig.with(key(1, "a", .client), key(2, "b", .operator), key(3, "c", .operator))
         _ = rig.greetClient(1, by: by(1))

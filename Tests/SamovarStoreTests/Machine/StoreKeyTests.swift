@@ -464,9 +464,12 @@ import Testing
     @Test func `What the socket finds to be no frame is noise of its key`() throws {
         let rig = try Rig.with(key(1, "odd", .client))
         _ = rig.greetClient(1, by: by(1))
-        for _ in 0..<11 { rig.machine.receivedNoise("more than two frames", from: remoteClient(1), by: by(1), now: rig.now) }
+        func makeNoise() { rig.machine.receivedNoise("more than two frames", from: remoteClient(1), by: by(1), now: rig.now) }
+        for _ in 0..<11 { makeNoise() }
         #expect(rig.exchange(inputs([.add(1)]), from: remoteClient(1), by: by(1)).isEmpty)
+        for _ in 0..<50 { makeNoise() }
         #expect(rig.takeNotes().count { $0.hasPrefix("the key odd sends what is refused") } == 1)
+        #expect(rig.machine.out.droppedFrames == 11, "then it is passed over")
     }
 
     @Test func `However many keys have made some noise, one that makes too much is not listened to`() throws {
@@ -475,6 +478,16 @@ import Testing
         let isTooMuch = (2...11).map { _ in access.hasMadeNoise(by(1), now: at(1)) }
         let isHeard = access.hears(by(1), now: at(1))
         #expect(isTooMuch == Array(repeating: false, count: 9) + [true] && !isHeard)
+    }
+
+    @Test func `The noise of 10,000 keys is remembered at most, so that no number of them fills the memory`() {
+        var access = Access(.none)
+        for _ in 1...11 { _ = access.hasMadeNoise(by(1), now: at(1)) }
+        for number: UInt64 in 2...10_000 { _ = access.hasMadeNoise(by(number), now: at(1)) }
+        let isHeardBefore = access.hears(by(1), now: at(1))
+        for number: UInt64 in 10_001...10_002 { _ = access.hasMadeNoise(by(number), now: at(1)) }
+        let isHeard = access.hears(by(1), now: at(1))
+        #expect(!isHeardBefore && isHeard)
     }
 
     @Test func `Who asks for turns that are not there makes no noise: it may know them from a journal that was lost`() throws {
