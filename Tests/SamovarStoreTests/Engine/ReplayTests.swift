@@ -122,6 +122,15 @@ import Testing
         #expect(throws: ReplayError.self) { try Self.replay(records.dropLast() + [story[7]], terms) }
     }
 
+    @Test func `An accepted state that is as the store had it excuses nothing: the next one is compared`() throws {
+        let (history, digest) = try Self.history(endingWith: nil)
+        let records = history + [Record(turn: 9, time: at(4), event: .stateDigest(digest &+ 1))]
+        var terms = ReplayTerms()
+        terms.accepted = [8: [digest]]
+        let error = #expect(throws: ReplayError.self) { try Self.replay(records, terms) }
+        #expect(error?.turn == 9)
+    }
+
     @Test(arguments: [false, true])
     func `A command where there was none is found, whether the replay writes records or not`(_ writes: Bool) throws {
         var records = try TypedEngineTests.records(Self.history().log)

@@ -89,6 +89,18 @@ import Testing
         #expect(rig.machine.head == turn + 2)
     }
 
+    @Test func `Of a state that cannot be encoded none is written, which the operator is told once, and turns go on`() throws {
+        let rig = try Rig(engine: TrapEngine { $0 == .state }, isFenced: true)
+        rig.connectClient()
+        for sequence in 1...3 {
+            rig.exchange(inputs([.add(1)], from: sequence), from: client(1))
+            rig.tick(.seconds(1))
+        }
+        let note = "nobody who follows can compare, the state cannot be encoded: "
+        #expect(rig.takeNotes().count { $0.hasPrefix(note) } == 1)
+        #expect(try Self.digests(of: rig.journal).isEmpty && rig.durable.sessions.sessions[session(1)]?.last == 3)
+    }
+
     @Test func `In doubt and with a suspect alone none is written`() throws {
         let rig = try Self.rig()
         rig.exchange(inputs([.add(1)]), from: client(1))

@@ -144,6 +144,20 @@ import Testing
         #expect(try rig.state().done == ["a"])
     }
 
+    @Test func `Answers of a worker that has said goodbye are taken before a drain ends, in as many rounds as that takes`() throws {
+        var settings = StoreSettings()
+        settings.turnsPerRound = 1
+        let rig = try Rig(settings)
+        rig.connectClient()
+        rig.connectWorker(slots: 2, credit: 2)
+        rig.order(job("a"), job("b"))
+        let tasks = rig.takeTasks(worker(1))
+        rig.machine.drain(within: .seconds(5), now: rig.now)
+        rig.deliver(.result(JobResults(tasks.map { $0.answered($0.name) }), credit: 2), from: worker(1))
+        rig.exchange(.goodbye, from: worker(1))
+        #expect(try rig.state().done == ["a", "b"] && rig.stop == .drained)
+    }
+
     @Test func `Whoever runs what is dropped while the store drains is told so before GOODBYE, and is not waited for`() throws {
         let rig = try Self.draining(job("a"))
         let task = try #require(rig.takeTasks(worker(1)).first)

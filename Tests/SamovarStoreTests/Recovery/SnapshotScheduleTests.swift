@@ -85,6 +85,17 @@ import Testing
         #expect(snapshots.due(at: head, settings) != .no)
     }
 
+    @Test func `While the host keeps one that was made at once, no other is due, however much comes`() throws {
+        var snapshots = SnapshotSchedule()
+        var bench = try PartBench()
+        snapshots.save(&bench.turns, &bench.out)
+        snapshots.journalGrew(by: 1 << 20)
+        let head = bench.turns.head
+        #expect(snapshots.due(at: head, settings) == .no)
+        snapshots.ended(bytes: nil)
+        #expect(snapshots.due(at: head, settings) != .no)
+    }
+
     @Test func `A state that turned out to be large is left to the host from then on, though its snapshot was not kept`() throws {
         var snapshots = SnapshotSchedule()
         var bench = try PartBench()
