@@ -104,6 +104,8 @@ import Testing
         for number in [2, 3] as [UInt8] { sessions.disconnect(session(number), from: client(number)) }
         #expect(sessions.idlest(now: at(5)) == nil, "each was heard of within the silence that is allowed")
         #expect(sessions.idlest(now: at(9)) == session(3), "the first is connected")
+        if let third = sessions[session(3)] { sessions.enqueue(input(1), of: third) }
+        #expect(sessions.idlest(now: at(9)) == session(2), "what waits in the inbox is taken")
     }
 
     @Test mutating func `Many sessions share the hashes that may be kept`() {

@@ -201,6 +201,16 @@ import Testing
         #expect(workers.deadWorkers == 1 && now == head, "it is not here")
     }
 
+    @Test mutating func `A worker of before a restart that has died has left by record`() throws {
+        var bench = try PartBench()
+        bench.turns.write(.workerJoined(workerID(1)), now: at(0))
+        bench.scheduler = EffectScheduler(StoreSettings(), start: 2, awaiting: [workerID(1)])
+        let before = bench.turns.state.joined
+        try workers.ended(workerID(1), evidence: "signal 9", now: at(2), &bench.scheduler, &bench.turns, &bench.out)
+        let joined = bench.turns.state.joined
+        #expect(before == [workerID(1)] && joined.isEmpty)
+    }
+
     @Test(arguments: [false, true])
     mutating func `What is held since a restart is let go as soon as the last worker of before has spoken, or is dead`(
         isDead: Bool
