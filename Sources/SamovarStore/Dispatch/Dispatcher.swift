@@ -110,17 +110,13 @@ struct Dispatcher {
         }
     }
 
-    /// Forgets an effect; returns who held it, unless it was by this lease, whose answer is taken.
+    /// Forgets an effect; returns who held it.
     ///
-    /// - Parameter outcome: of any other attempt; nil if it goes on.
+    /// - Parameter outcome: of its attempt; nil if it goes on.
     @discardableResult
-    mutating func forget(_ id: EffectID, unlessBy lease: Lease? = nil, as outcome: AttemptOutcome? = .cancelled) -> Assignment? {
+    mutating func forget(_ id: EffectID, as outcome: AttemptOutcome? = .cancelled) -> Assignment? {
         guard let former = places.remove(id), let workerState = former.workerState else { return nil }
         if !told.isEmpty { told[id] = nil }
-        if former.lease == lease {
-            ended(former, .answered)
-            return nil
-        }
         if let outcome { ended(former, outcome) }
         return Assignment(lease: former.lease, workerState: workerState)
     }

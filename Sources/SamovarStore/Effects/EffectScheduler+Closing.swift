@@ -23,12 +23,12 @@ extension EffectScheduler {
 
     // MARK: Closing
 
-    /// An effect was answered by an attempt that is current; whoever else runs it in vain is told.
+    /// An effect was answered by an attempt that is current, so that nobody else has it.
     ///
     /// - Parameter meter: the number of its queue.
-    mutating func close(_ effect: EffectID, answered lease: Lease, meter: Int) {
+    mutating func close(answered effect: EffectID, meter: Int) {
         dispatcher.meters.closed(meter, .done)
-        if let holder = dispatcher.forget(effect, unlessBy: lease) { cancel(holder) }
+        dispatcher.forget(effect, as: .answered)
     }
 
     /// Ends all work on an effect that nobody wants any more; whoever runs it is told.

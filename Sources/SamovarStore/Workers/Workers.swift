@@ -293,7 +293,7 @@ struct Workers {
         // Messages that its job has streamed have not all come. Whoever streamed them does not hold the effect any more.
         case .done where rejectedStreams.contains(lease, of: id): reject(row, now, &scheduler, turns)
         case .done(let messages) where messages.isEmpty:
-            scheduler.close(id, answered: lease, meter: meter)
+            scheduler.close(answered: id, meter: meter)
             turns.write(.done(id), root: root, now: now)
         case .done(let messages):
             let origin = Origin.effect(id, lease: lease, index: 0)
@@ -355,7 +355,7 @@ struct Workers {
         switch try turns.take(.answer(id), input, origin, root: root, now: now, &out) {
         case .applied:
             applied += turns.head - before
-            if let meter { scheduler.close(id, answered: lease, meter: meter) }
+            if let meter { scheduler.close(answered: id, meter: meter) }
             scheduler.enterOrders(now: now, &turns)
         case .givenUp: scheduler.giveUp(id, in: turns.state.ledger)
         case .refused, .unhandled: break
