@@ -54,6 +54,16 @@ import Testing
         #expect(expired == [2, 1, 3] && dispatcher.nextExpiry == nil)
     }
 
+    @Test func `An attempt that was over before its task left has no time that could run out`() {
+        var hall = DispatchHall()
+        hall.join(1)
+        let id = hall.order(RunOptions(limits: RunLimits(attempt: .seconds(1))))
+        #expect(hall.assign() == 1)
+        hall.end(id)
+        hall.dispatcher.left(through: 0, now: at(1))
+        #expect(hall.dispatcher.nextExpiry == nil)
+    }
+
     @Test func `A job that was taken back is not overdue, though it waits in the place that it had`() throws {
         var hall = DispatchHall()
         hall.join(1)
@@ -104,6 +114,14 @@ import Testing
         #expect(hall.dispatcher.nextExpiry == at(8))
         let expired = hall.dispatcher.popExpired(now: at(8))
         #expect(expired == id)
+    }
+
+    @Test func `A queue has its number for what it hands out, and none while a worker only serves it`() {
+        var hall = DispatchHall()
+        hall.join(1, ["mail", "print"])
+        hall.order(RunOptions(queue: "print"))
+        #expect(hall.assign() == 1)
+        #expect(hall.dispatcher.meters.known("mail") == nil && hall.dispatcher.meters.known("print") == 1)
     }
 
     @Test func `A worker gets its queues in the order in which it names them: of a later one what the earlier ones leave`() {
