@@ -279,8 +279,12 @@ extension JournalOpening {
     /// or lost themselves.
     private mutating func checkLog() throws(JournalError) {
         guard !isWitnessed, end.last > 0, mended == nil else { return }
-        let database = FileSystem.resolved(connection.path)
-        let log = try WriteAheadLog(of: database)
+        // The connection is asked: to open the database beside it, and close it again, would let go of SQLite's locks on it.
+        let pageSize = try connection.perform("the size of a page cannot be read") { db in
+            try Int.fetchOne(db, sql: "PRAGMA page_size") ?? SQLiteConnection.pageSize
+        }
+        let file = FileSystem.resolved(connection.path) + SQLiteConnection.logSuffix
+        let log = try WriteAheadLog(at: file, pageSize: pageSize)
         if let log, log.commitsBehindDamage > 1 { return try note(log.problem) }
         if log?.pages == nil, let headTurn, headTurn < end.last {
             try report(
@@ -306,8 +310,8 @@ extension WriteAheadLog {
         return size / pageSize > pages
     }
 
-    /// The log of a database.
-    init?(of database: String) throws(JournalError) {
+    /// The log of a database to which this process has no connection: the file is opened and closed, which lets go of its locks.
+    fileprivate init?(of database: String) throws(JournalError) {
         // Bytes 16 and 17 of the database: the size of its pages; 1 stands for 65,536.
         let header = try FileSystem.bytes(of: database, limit: 18) ?? []
         let size = header.count == 18 ? Int(header[16]) << 8 | Int(header[17]) : SQLiteConnection.pageSize

@@ -1,6 +1,7 @@
 import Foundation
 import Journal
 import JournalChain
+import ProcessSupport
 import Testing
 
 @testable import SQLiteJournal
@@ -37,6 +38,28 @@ import Testing
         let journal = try scratch.journal()
         #expect(journal.last == 3)
         #expect(journal.warnings == [])
+    }
+
+    /// Where the log is asked about the end, no file is closed on which SQLite has its lock.
+    @Test(.enabled("there is no python3 with sqlite3") { await pythonHas("sqlite3") })
+    func `A journal whose end no witness names is locked against other programs while it is open`() async throws {
+        let original = try Scratch()
+        try original.append(1...1)
+        let scratch = try original.killed(after: 2...3)
+        for name in ["head", "marker"] { try FileManager.default.removeItem(atPath: scratch.data + "/" + name) }
+        let journal = try scratch.journal()
+        let look = """
+            import sqlite3, sys
+            print(sqlite3.connect(sys.argv[1], timeout=0).execute("SELECT count(*) FROM batches").fetchall())
+            """
+        for turn in 4...5 {
+            let other = try await Child.run("python3", ["-c", look, scratch.database])
+            #expect(other.errors.contains("database is locked"), "\(other.output)\(other.errors)")
+            #expect(try scratch.files().contains("journal.sqlite-wal"))
+            try journal.append(Batch(first: turn, last: turn, bytes: [7]))
+        }
+        try journal.close()
+        #expect(try scratch.journal().last == 5)
     }
 
     @Test(arguments: [2...2, 2...4])
