@@ -181,6 +181,18 @@ enum FileSystem {
         return Int(status.st_size)
     }
 
+    /// Which file it is, whatever path leads to it.
+    struct Identity: Equatable, Sendable {
+        let device: dev_t
+        let number: ino_t
+    }
+
+    /// Nil if there is no file.
+    static func identity(of path: String) -> Identity? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Identity(device: status.st_dev, number: status.st_ino) : nil
+    }
+
     /// Whether what is kept at this path ends with the machine, as far as can be told.
     static func isInMemory(_ path: String) -> Bool {
         #if os(Linux)

@@ -75,9 +75,10 @@ struct SQLiteConnection: Sendable {
             }
         }
         do {
-            handle = Handle(try DatabaseQueue(path: file, configuration: configuration), ownLog: hasLog ? nil : log)
+            let queue = try DatabaseQueue(path: file, configuration: configuration)
+            handle = Handle(queue, ownLog: hasLog ? nil : OwnLog(at: log))
         } catch {
-            if !hasLog { Self.removeEmpty(log) }
+            if !hasLog { OwnLog(at: log)?.removeIfEmpty() }
             throw JournalError(error, "\(path) cannot be opened")
         }
         self.path = path
@@ -124,26 +125,38 @@ struct SQLiteConnection: Sendable {
         _ = samovar_sqlite_keep_log_on_close(db.sqliteConnection, isKept ? 1 : 0)
     }
 
-    /// SQLite makes an empty log where there is none, and leaves it if it may not remove a log.
-    fileprivate static func removeEmpty(_ log: String) {
-        // If it cannot be removed, it stays: an empty log says as much as none.
-        if FileSystem.size(of: log) == 0 { unlink(log) }
+    /// The log that SQLite made where there was none: it leaves an empty one if it may not remove a log.
+    private struct OwnLog: Sendable {
+        let path: String
+        /// By the end the folder may have been moved, and the path lead to the log of another journal.
+        private let file: FileSystem.Identity
+
+        /// - Returns: nil if there is none.
+        init?(at path: String) {
+            guard let file = FileSystem.identity(of: path) else { return nil }
+            (self.path, self.file) = (path, file)
+        }
+
+        func removeIfEmpty() {
+            // If it cannot be removed, it stays: an empty log says as much as none.
+            if FileSystem.size(of: path) == 0, FileSystem.identity(of: path) == file { unlink(path) }
+        }
     }
 
     /// The end of the connection, however it is let go.
     private final class Handle: Sendable {
         let queue: DatabaseQueue
-        /// The log that was not there when the connection began; nil once it has ended, because then it is another's.
-        private let ownLog: Mutex<String?>
+        /// Nil once the connection has ended, because then the log is another's.
+        private let ownLog: Mutex<OwnLog?>
 
-        init(_ queue: DatabaseQueue, ownLog: String?) {
+        init(_ queue: DatabaseQueue, ownLog: OwnLog?) {
             self.queue = queue
             self.ownLog = Mutex(ownLog)
         }
 
         func close() throws {
             try queue.close()
-            if let log = ownLog.withLock({ $0.take() }) { SQLiteConnection.removeEmpty(log) }
+            ownLog.withLock { $0.take() }?.removeIfEmpty()
         }
 
         deinit {

@@ -184,6 +184,28 @@ import Testing
         #expect(try SQLiteJournal(in: DataFolder(at: moved)).last == 2, "the journal itself has gone with its folder")
     }
 
+    @Test(arguments: [SQLiteJournal.Access.readWrite, .readOnly])
+    func `The end of a journal whose folder was moved leaves the log of the one that is there now`(access: SQLiteJournal.Access)
+        throws
+    {
+        let scratch = try Scratch()
+        try scratch.append(1...1)
+        let stopped = try scratch.copy()
+        let moved = try scratch.journal(access: access)
+        if access == .readWrite { try moved.append(Batch(first: 2, last: 2, bytes: [2])) }
+        try FileManager.default.moveItem(atPath: scratch.data, toPath: scratch.path + "/moved")
+        try FileManager.default.moveItem(atPath: stopped.data, toPath: scratch.data)
+        let other = try scratch.journal()
+        try other.beginWriting()
+        #expect(FileSystem.size(of: scratch.database + "-wal") == 0)
+        try moved.close()
+        try other.append(Batch(first: 2, last: 2, bytes: [3]))
+        // What a kill would leave behind.
+        let killed = try scratch.copy()
+        try other.close()
+        #expect(try killed.journal().last == 2)
+    }
+
     @Test func `An archiving that was cut short is refused until it is done`() throws {
         let scratch = try Scratch()
         try scratch.fill()
