@@ -86,6 +86,9 @@ struct SQLiteConnection: Sendable {
 
     static let logSuffix = "-wal"
 
+    /// The size of the log. It does not shrink when it is copied into the database.
+    var logBytes: Int { FileSystem.size(of: FileSystem.resolved(path) + Self.logSuffix) ?? 0 }
+
     private static func set(_ mode: Mode, _ db: Database, _ path: String) throws {
         switch mode {
         case .durable:

@@ -201,6 +201,8 @@ extension SQLiteJournal {
         guard state.head == nil, let folder = state.folder else { return }
         folder.beginWriting()
         try connection.beginWriting()
+        // How much of what the stores before have left is in the database nobody knows; one checkpoint too many does no harm.
+        state.logged = connection.logBytes
         if let missingIdentity {
             // The database comes first: a crash in between leaves a journal without an identity file, which is harmless.
             try FileSystem.synchronizeFolder(folder.path)

@@ -223,10 +223,31 @@ import Testing
         #expect(try journal.batches(from: 7).map(\.first) == Array(7...12))
     }
 
+    @Test func `The log stays near its limit however often its store is killed`() throws {
+        var scratch = try Scratch()
+        let bytes = [UInt8](repeating: 7, count: 2 << 20)
+        for _ in 1...8 {
+            let journal = try scratch.journal()
+            for _ in 1...3 {
+                let turn = journal.last + 1
+                try journal.append(Batch(first: turn, last: turn, bytes: bytes))
+            }
+            // What a kill would leave behind.
+            let killed = try scratch.copy()
+            try journal.close()
+            scratch = killed
+            #expect(try #require(FileSystem.size(of: scratch.database + "-wal")) < SQLiteJournal.logLimit + 6 << 20)
+        }
+        let journal = try scratch.journal()
+        for turn in 25...26 { try journal.append(Batch(first: turn, last: turn, bytes: [1])) }
+        #expect(journal.state.withLock(\.logged) < 1 << 20, "it is not copied again with each append")
+        #expect(try journal.batches().map(\.last) == Array(1...26))
+    }
+
     @Test func `A checkpoint with nothing to do and one with something keep the journal as it is`() throws {
         let scratch = try Scratch()
         let journal = try scratch.journal()
-        try journal.checkpoint()
+        for _ in 1...2 { try journal.checkpoint() }
         try journal.append(Batch(first: 1, last: 1, bytes: [1]))
         try journal.checkpoint()
         try journal.append(Batch(first: 2, last: 2, bytes: [2]))
