@@ -418,7 +418,7 @@ let package = Package(
                 "ProcessSupport", "CounterExample", "DupesExample", "TallyExample", "ReadmeProgram", "FickleProgram", "TrapProgram",
                 "TurnstileProgram", "VersionedProgram", "SamovarCLI", "SamovarCore", "SamovarWire", "SamovarStore", "SamovarLoad",
                 "SamovarLoadTest",
-                "SamovarHost", "MessagePack", "ZeroMQ", "CrashPoints", grdb,
+                "SamovarHost", "MessagePack", "ZeroMQ", "CrashPoints", "Journal", "SQLiteJournal", grdb,
             ],
             swiftSettings: settings),
         // The page: its rules, its server, and a browser before it.

@@ -52,6 +52,8 @@ public struct JournalExamination: Sendable {
     public internal(set) var rest: Rest?
     /// What makes a store refuse the journal, the first bad batch among it.
     public internal(set) var problems: [String] = []
+    /// Whether the sound batches end where only a newer build can read on. That is no damage, and nothing to salvage.
+    public internal(set) var isOfNewerBuild = false
     /// What is odd and does no harm.
     public internal(set) var warnings: [String] = []
 
@@ -103,7 +105,7 @@ public struct JournalExamination: Sendable {
         if !hasSnapshot(upTo: .max) {
             problems.append("The turns before \(first) were trimmed, and no snapshot that stands for them can be read.")
         }
-        if sound < journal.last, !hasLostFacts { rest = try readRest(journal, upTo: limit) }
+        if sound < journal.last, !hasLostFacts, !isOfNewerBuild { rest = try readRest(journal, upTo: limit) }
     }
 
     /// From the snapshot from which the most turns are left; of several, the oldest.
@@ -123,7 +125,7 @@ public struct JournalExamination: Sendable {
                 do {
                     try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { _ in }
                 } catch let error as ReplayError {
-                    throw JournalError(.damaged, "\(error)")
+                    throw JournalError(error.isOfNewerBuild ? .format : .damaged, "\(error)")
                 }
                 try cut.take(batch)
                 first = first ?? batch.first
@@ -152,17 +154,23 @@ public struct JournalExamination: Sendable {
     }
 
     private mutating func readBatches(_ journal: any StoredJournal, _ body: (Batch) throws -> Void) throws {
-        let problem = try journal.examine(behind: nil) { batch in
-            batches += 1
-            bytes += batch.bytes.count
-            do {
-                try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { _ in }
-            } catch let error as ReplayError {
-                let turns = batch.first == batch.last ? "turn \(batch.first)" : "turns \(batch.first) to \(batch.last)"
-                throw JournalError(.damaged, "batch \(batches) (\(turns)): \(error).")
+        let problem: JournalError?
+        do {
+            problem = try journal.examine(behind: nil) { batch in
+                batches += 1
+                bytes += batch.bytes.count
+                do {
+                    try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { _ in }
+                } catch let error as ReplayError {
+                    let turns = batch.first == batch.last ? "turn \(batch.first)" : "turns \(batch.first) to \(batch.last)"
+                    throw JournalError(error.isOfNewerBuild ? .format : .damaged, "batch \(batches) (\(turns)): \(error).")
+                }
+                try body(batch)
+                sound = batch.last
             }
-            try body(batch)
-            sound = batch.last
+        } catch let error as JournalError where error.code == .format {
+            isOfNewerBuild = true
+            problem = error
         }
         if let problem, !problems.contains(problem.description) { problems.append(problem.description) }
     }

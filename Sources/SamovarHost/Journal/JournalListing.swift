@@ -81,7 +81,8 @@ public enum JournalListing {
                         try body(batch, turns)
                     }
                 } catch let error as ReplayError {
-                    throw StoreError(.damaged, "the journal in \(location) cannot be read: \(error)")
+                    let code: StoreError.Code = error.isOfNewerBuild ? .configuration : .damaged
+                    throw StoreError(code, "the journal in \(location) cannot be read: \(error)")
                 } catch let error as JournalError where error.code == .missing && hasBegun {
                     // Another beginning would leave a hole in the list.
                     throw StoreError(.again, "the list is not whole: \(error) Do it again.")

@@ -145,6 +145,14 @@ private struct Plan {
         let limit = limit ?? .max
         var cut = JournalCut(upTo: limit)
         let examination = try JournalExamination(of: journal, upTo: limit) { try cut.take($0) }
+        guard !examination.isOfNewerBuild || limit <= examination.sound else {
+            throw StoreError(
+                .configuration,
+                """
+                the journal in \(dataFolder) is not damaged: only a newer build can read what follows turn \(examination.sound). \
+                Run that one; or give those turns up, with --upto \(examination.sound)
+                """)
+        }
         let lostSnapshot = examination.snapshots.first { $0.problem == nil && $0.turn > journal.last }?.turn
         if let rest = examination.rest {
             self.cut = rest.cut

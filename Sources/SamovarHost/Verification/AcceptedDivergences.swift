@@ -99,6 +99,8 @@ extension StoreError {
         switch error {
         case let error as StoreError: self = error
         case let error as JournalError: self.init(error)
+        case let error as ReplayError where error.isOfNewerBuild:
+            self.init(.configuration, "the journal in \(path) cannot be replayed: \(error)")
         default: self.init(.damaged, "the journal in \(path) cannot be replayed: \(error)")
         }
     }

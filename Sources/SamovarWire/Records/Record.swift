@@ -85,11 +85,18 @@ public struct ReplayError: Error, Equatable, Sendable, CustomStringConvertible {
     public var text: String
     /// The command that is not the recorded one, if that is the reason.
     public var divergence: Divergence?
+    /// Whether only a newer build can read the record. That is no damage, where the digest says that the batch is what was written.
+    package private(set) var isOfNewerBuild = false
 
     public init(turn: Int, _ text: String, _ divergence: Divergence? = nil) {
         self.turn = turn
         self.text = text.bounded()
         self.divergence = divergence
+    }
+
+    init(turn: Int, unknownKind kind: Int) {
+        self.init(turn: turn, "the record is of kind \(kind), which only a newer build knows: run that one")
+        isOfNewerBuild = true
     }
 
     public var description: String { "turn \(turn): \(text)" }

@@ -27,15 +27,19 @@ extension Record {
     package init(from reader: inout MessagePackReader, turn: Int, after previous: Timestamp) throws {
         let hasSender = try reader.readFields(6, orMore: 7, of: "a record")
         let code = try reader.readInt()
+        guard let kind = Event.Kind(rawValue: code) else { throw UnknownKind(code: code) }
         self.turn = turn
         time = Timestamp(microseconds: previous.microseconds &+ (try reader.readInt64()))
         instance = try reader.readInstance()
         origin = try Origin(from: &reader)
         root = try reader.readInt()
-        guard let kind = Event.Kind(rawValue: code) else { throw WireError.malformed("unknown kind of record \(code)") }
         event = try Event(kind, from: &reader)
         sender = hasSender ? try Sender(from: &reader) : nil
     }
+}
+
+private struct UnknownKind: Error {
+    let code: Int
 }
 
 extension Record.Event {
@@ -347,6 +351,8 @@ public struct RecordBatch: Sendable {
             let record: Record
             do {
                 record = try Record(from: &reader, turn: turn, after: time)
+            } catch let unknown as UnknownKind {
+                throw ReplayError(turn: turn, unknownKind: unknown.code)
             } catch {
                 throw ReplayError(turn: turn, "the record cannot be read: \(error)")
             }

@@ -116,6 +116,15 @@ import Testing
         #expect(digits == Self.examples[index].golden)
     }
 
+    @Test func `A record of an unknown kind is one of a newer build, and what else cannot be read is not`() {
+        for (kind, isOfNewerBuild) in [(0x7f, true), (5, false)] as [(UInt8, Bool)] {
+            let error = #expect(throws: ReplayError.self) {
+                try RecordBatch.read(first: 3, last: 3, bytes: [0x96, kind, 0, 0xc0, 0xc0, 3, 0xc0]) { _ in }
+            }
+            #expect(error?.turn == 3 && error?.isOfNewerBuild == isOfNewerBuild)
+        }
+    }
+
     @Test func `A batch keeps numbers times and order`() throws {
         var batch = RecordBatch(after: 9)
         var records: [Record] = []

@@ -11,7 +11,8 @@ struct JournalVerifyCommand<Types: ProgramTypes>: AsyncParsableCommand {
             discussion: """
                 Example: \(executableName) journal verify
                 It checks the chain over the batches, that each record can be read, that no turn is missing, the witnesses of the
-                end, and the snapshots. Whether the program still does what the journal says is told by a replay.
+                end, and the snapshots; exit 78 if only a newer build can read on. Whether the program still does what the journal
+                says is told by a replay.
                 """)
     }
 
@@ -24,6 +25,11 @@ struct JournalVerifyCommand<Types: ProgramTypes>: AsyncParsableCommand {
         printData(json ? JSONTranscoder.text(of: Self.value(of: found)) : Self.text(of: found))
         for warning in found.warnings { printError("warning: \(warning)") }
         guard !found.isSound else { return }
+        guard !found.isOfNewerBuild else {
+            throw CommandFailure(
+                .configuration,
+                "only a newer build can read what follows turn \(found.sound) of the journal in \(journal): run that one")
+        }
         let help =
             found.rest.map {
                 "the snapshot of turn \($0.snapshot) and what follows it up to turn \($0.last) can be kept: see `journal salvage`"
