@@ -291,9 +291,15 @@ enum FileSystem {
         }
     }
 
-    static func parent(of path: String) -> String {
+    /// A path without slashes at its end, so that something can be put behind its last name.
+    static func withoutSlash(_ path: String) -> String {
         var path = path[...]
         while path.count > 1, path.last == "/" { path.removeLast() }
+        return String(path)
+    }
+
+    static func parent(of path: String) -> String {
+        let path = withoutSlash(path)
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }

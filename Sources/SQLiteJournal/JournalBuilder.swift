@@ -31,6 +31,7 @@ package final class JournalBuilder: JournalDraft {
     package init(
         at path: String, from source: any StoredJournal, as identity: DraftIdentity, behind turn: Int? = nil
     ) throws(JournalError) {
+        let path = FileSystem.withoutSlash(path)
         guard !FileSystem.exists(path) else { throw JournalError(.misuse, "\(path) exists already.") }
         let building = path + ".building"
         try Self.clear(building)

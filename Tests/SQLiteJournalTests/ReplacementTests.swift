@@ -43,6 +43,15 @@ import Testing
         #expect(try copy.identity != scratch.journal().identity)
     }
 
+    @Test(arguments: ["/", "//"])
+    func `Slashes behind the name of a copy are no part of it`(slashes: String) throws {
+        let scratch = try Scratch()
+        try scratch.fill()
+        try draft(of: scratch, at: scratch.path + "/copy" + slashes, as: .same)
+        #expect(try SQLiteJournal(at: scratch.path + "/copy", access: .readOnly).last == 2000)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted() == ["copy", "data"])
+    }
+
     @Test func `Nothing is left of a copy that cannot be begun`() throws {
         let scratch = try Scratch()
         try scratch.fill()
