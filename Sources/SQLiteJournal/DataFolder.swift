@@ -50,7 +50,11 @@ public final class DataFolder: Sendable {
         do throws(JournalError) {
             try Self.lock(descriptor, at: file, of: path, wait: wait, waiting: waiting)
             former = try FileSystem.contents(of: descriptor, at: file)
-            try FileSystem.overwrite(descriptor, at: file, with: "\(getpid())\n")
+            do throws(JournalError) {
+                try FileSystem.overwrite(descriptor, at: file, with: "\(getpid())\n")
+            } catch  where error.code == .full {
+                // The lock is held all the same, and who waits for it is told of “another process”.
+            }
         } catch {
             closeFile(descriptor)
             throw error

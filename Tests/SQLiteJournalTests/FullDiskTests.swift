@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Journal
 import JournalChain
+import ProcessSupport
 import Testing
 
 @testable import SQLiteJournal
@@ -30,6 +31,22 @@ import Testing
         try journal.append(large)
         try journal.close()
         #expect(try scratch.journal().batches(from: 2) == [large])
+    }
+
+    @Test(.enabled("a small file system is mounted for it, which needs root and Linux") { SmallDisk.isAvailable })
+    func `A folder that nobody has locked before is read and locked on a full disk, too`() throws {
+        let scratch = try Scratch()
+        try scratch.fill()
+        let disk = try SmallDisk(at: scratch.path + "/disk", megabytes: 1)
+        let data = disk.path + "/data"
+        try FileManager.default.copyItem(atPath: scratch.data, toPath: data)
+        try FileManager.default.removeItem(atPath: data + "/lock")
+        try disk.fill()
+        let journal = try SQLiteJournal(at: data, access: .readOnly)
+        #expect(try journal.batches().count == 3)
+        expect(.busy, "is in use by another process") { _ = try DataFolder(at: data, wait: .zero) }
+        try journal.close()
+        try disk.free()
     }
 
     @Test(arguments: [
