@@ -14,6 +14,8 @@ extension StoreLoop {
     struct Begun: ~Copyable {
         /// Of the start; nil for the next one.
         let number: Int?
+        /// Of the service. It begins here, since the machine's clock may have been set while another store was followed.
+        let clock: HostClock
         /// Nil for a journal that nobody else reaches.
         var lease: LeaseKeeper?
     }
@@ -65,6 +67,7 @@ extension StoreLoop {
 
     /// Waits until the journal is this store's.
     ///
+    /// - Parameter clock: by which it waits.
     /// - Returns: nil if the process was told to end before.
     func begin(
         _ opened: OpenedJournal, _ machine: inout StoreMachine, _ accepted: AcceptedDivergences, _ page: TrapPage,
@@ -72,7 +75,7 @@ extension StoreLoop {
     ) throws -> Begun? {
         guard let journal = opened.journal as? any SharedJournal else {
             try opened.beginWriting(page)
-            return Begun(number: nil, lease: nil)
+            return Begun(number: nil, clock: HostClock(), lease: nil)
         }
         let settings = configuration.lease
         let lease = journal.lease(address: "\(configuration.endpoint)")
@@ -99,7 +102,10 @@ extension StoreLoop {
             throw error
         }
         let thread = try LeaseThread(lease, settings) { [mailbox] in mailbox.post(.lease($0)) }
-        return Begun(number: number, lease: LeaseKeeper(thread, settings, epoch: number, taken: standby.taken))
+        let present = HostClock()
+        // The lease is as old by the one clock as by the other.
+        let taken = present.now() + (standby.taken - clock.now())
+        return Begun(number: number, clock: present, lease: LeaseKeeper(thread, settings, epoch: number, taken: taken))
     }
 
     /// For the next store, which need not wait then until the lease runs out.

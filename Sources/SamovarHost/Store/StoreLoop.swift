@@ -87,7 +87,6 @@ final class StoreLoop: Sendable {
         let limit = try raiseDescriptorLimit()
         var settings = configuration.settings
         settings.clients = settings.clients ?? DescriptorPolicy.clients(limit: limit)
-        let clock = HostClock()
         let page = TrapPage(in: configuration.journal.dataFolder) { logger.warning("\($0)") }
         defer { page.end() }
         let pulse = WatchdogPulse()
@@ -116,7 +115,8 @@ final class StoreLoop: Sendable {
         // Without the witnesses of its end on disk the log must not go, whatever keeps the store from serving.
         defer { if !hasThread { opened.close() } }
         // The journal is one that can be served: from here on it is written.
-        guard var begun = try begin(opened, &machine, accepted, page, clock) else { return (true, .success(())) }
+        guard var begun = try begin(opened, &machine, accepted, page, HostClock()) else { return (true, .success(())) }
+        let clock = begun.clock
         defer { opened.journal.mark(in: nil) }
         // Also if it never serves: the thread of the lease would keep the session that shows that this store lives.
         defer { giveUp(&begun.lease) }

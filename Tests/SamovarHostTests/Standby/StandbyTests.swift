@@ -170,6 +170,32 @@ private enum Lamp: OpenProgram {
         #expect(journal.lease.releases == 2)
     }
 
+    @Test func `A store that takes over takes the time that its machine has by then, and its lease keeps its age`() throws {
+        let scratch = try Scratch()
+        let place = FollowedPlace(BeginningJournal())
+        let loop = try StoreLoop(
+            StoreConfiguration(journal: place.location, endpoint: .local(folder: scratch.path)), logger: Logger(label: "test"))
+        let page = TrapPage(in: "/nowhere") { _ in }
+        defer { page.end() }
+        let opened = try OpenedJournal(reading: place.location)
+        var machine = machine(of: opened)
+        // Read before the machine's clock was set back.
+        let former = HostClock().ahead(by: .seconds(7_200))
+        guard var begun = try loop.begin(opened, &machine, AcceptedDivergences(), page, former) else {
+            Issue.record("it was told to end")
+            return
+        }
+        let now = begun.clock.now()
+        // A lease is to be renewed for the first time when it was taken.
+        let renewal = begun.lease?.deadline(now: now)
+        loop.giveUp(&begun.lease)
+        let strayed = now - HostClock().now()
+        #expect(strayed > .seconds(-60) && strayed < .seconds(60), "\(strayed)")
+        let taken = try #require(renewal)
+        let age = now - taken
+        #expect(age >= .zero && age < .seconds(60), "\(age)")
+    }
+
     @Test func `A store that has followed begins with the keys of then, or with its former ones if it can read none`() throws {
         let folder = try PrivateFolder()
         let path = folder.path + "/keys"
