@@ -11,7 +11,7 @@ public struct PostgreSQLAddress: Hashable, Sendable, CustomStringConvertible {
     let text: String
     /// As it was given.
     public let description: String
-    /// Its hosts one by one, as settings that take the place of its own; one without settings if it names none or one.
+    /// Its hosts one by one, as settings that take the place of its own; one without settings if a service names it.
     let hosts: [[String: String]]
     /// Whether it has several hosts, and would take whichever answers first. A service may say otherwise.
     package let takesAnyHost: Bool
@@ -73,12 +73,13 @@ public struct PostgreSQLAddress: Hashable, Sendable, CustomStringConvertible {
             (name, (options[name] ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init))
         }
         let count = max(lists[0].1.count, lists[1].1.count)
-        guard count > 1 else { return [[:]] }
+        // Of a single host, a service may say more than a variable.
+        guard count > 1 || options["service"] == nil else { return [[:]] }
         return (0..<count).map { number in
             var host: [String: String] = [:]
             // One port is that of all; lists of other lengths are left to libpq, which refuses them.
             for (name, values) in lists where options[name] != nil {
-                host[name] = values.count == 1 ? values[0] : number < values.count ? values[number] : options[name]
+                host[name] = values.count == 1 ? values[0] : values.count == count ? values[number] : options[name]
             }
             return host
         }

@@ -32,8 +32,15 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
     /// - Throws: `PostgreSQLError` of kind `denied` if every host of the address lets nobody in with this role, password or
     ///   database; of kind `lost` if one is not reached or not ready.
     public init(_ address: PostgreSQLAddress, patience: Duration = .seconds(10)) throws(PostgreSQLError) {
+        try self.init(address, patience: patience) { name throws(PostgreSQLError) in try PostgreSQLAddress.lookUp(name) }
+    }
+
+    /// - Parameter lookUp: gives the addresses of a name.
+    package init(
+        _ address: PostgreSQLAddress, patience: Duration, lookUp: (String) throws(PostgreSQLError) -> [String]
+    ) throws(PostgreSQLError) {
         let notices = PostgreSQLNotices()
-        handle = try Self.connect(address, notices, patience)
+        handle = try Self.connect(address, notices, patience, lookUp)
         self.notices = notices
         self.patience = patience
         prepared = [:]
@@ -45,24 +52,45 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
     /// The lookup of a name does not count. It takes as long as the machine's resolver has it take, which may be longer than the patience while
     /// a name server is away.
     private static func connect(
-        _ address: PostgreSQLAddress, _ notices: PostgreSQLNotices, _ patience: Duration
+        _ address: PostgreSQLAddress, _ notices: PostgreSQLNotices, _ patience: Duration,
+        _ lookUp: (String) throws(PostgreSQLError) -> [String]
     ) throws(PostgreSQLError) -> Handle {
         var left = patience
         var problems: [PostgreSQLError] = []
         for (number, host) in address.hosts.enumerated() {
             do throws(PostgreSQLError) {
-                guard let connection = begin(address, host) else { throw PostgreSQLError(.lost, "libpq has no memory") }
-                let handle = Handle(pointer: connection)
-                let begun = ContinuousClock.now
-                defer { left -= .now - begun }
-                try finish(handle.pointer, notices, until: begun + left / (address.hosts.count - number))
-                return handle
+                let places = try PostgreSQLAddress.places(of: host, lookUp)
+                return try connect(address, at: places, before: address.hosts.count - number - 1, notices, &left)
             } catch {
                 problems.append(error)
             }
         }
         let isDenied = problems.allSatisfy { $0.kind == .denied }
         throw PostgreSQLError(isDenied ? .denied : .lost, problems.map(\.message).joined(separator: "; "))
+    }
+
+    /// Tries the addresses of one host likewise, until one lets somebody in, or nobody.
+    ///
+    /// - Parameter hosts: how many come after it, each with a share.
+    private static func connect(
+        _ address: PostgreSQLAddress, at places: [[String: String]], before hosts: Int, _ notices: PostgreSQLNotices,
+        _ left: inout Duration
+    ) throws(PostgreSQLError) -> Handle {
+        var problems: [PostgreSQLError] = []
+        for (number, place) in places.enumerated() where problems.last?.kind != .denied {
+            do throws(PostgreSQLError) {
+                guard let connection = begin(address, place) else { throw PostgreSQLError(.lost, "libpq has no memory") }
+                let handle = Handle(pointer: connection)
+                let begun = ContinuousClock.now
+                defer { left -= .now - begun }
+                try finish(handle.pointer, notices, until: begun + left / (places.count - number + hosts))
+                return handle
+            } catch {
+                problems.append(error)
+            }
+        }
+        // The last attempt is the one that counts, as for libpq.
+        throw PostgreSQLError(problems.last?.kind ?? .lost, problems.map(\.message).joined(separator: "; "))
     }
 
     private static func finish(

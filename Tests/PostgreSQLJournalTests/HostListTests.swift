@@ -32,6 +32,36 @@ struct HostListTests {
         #expect(try connection.run("SELECT 7::bigint", []).integer(0, 0) == 7)
     }
 
+    @Test func `An address of a name that says nothing takes a part of the time, and the next one is tried`() throws {
+        let (listener, port) = try silentPort()
+        defer { close(listener) }
+        let address = try PostgreSQLAddress("postgresql://samovar@db.internal:\(port)/postgres")
+        let begin = ContinuousClock.now
+        let error = #expect(throws: PostgreSQLError.self) {
+            // At the second one nobody listens.
+            _ = try PostgreSQLConnection(address, patience: .seconds(2)) { _ in ["127.0.0.1", "127.0.0.2"] }
+        }
+        let message = error?.message ?? ""
+        #expect(error?.kind == .lost)
+        #expect(message.hasPrefix("the server does not answer; ") && message.contains("127.0.0.2"), "\(message)")
+        #expect(ContinuousClock.now - begin < .seconds(10))
+    }
+
+    @Test func `A name that cannot be looked up is told, and the next host is tried`() async throws {
+        let server = try await TestServer.common()
+        let address = try PostgreSQLAddress(
+            "postgresql://samovar@/postgres?host=db.internal,\(server.folder)&target_session_attrs=read-write")
+        let unknown = PostgreSQLError(.lost, "the name db.internal is unknown")
+        func look(up name: String) throws(PostgreSQLError) -> [String] { throw unknown }
+        var connection = try PostgreSQLConnection(address, patience: .seconds(8), lookUp: look)
+        #expect(try connection.run("SELECT 7::bigint", []).integer(0, 0) == 7)
+        let error = #expect(throws: PostgreSQLError.self) {
+            let address = try PostgreSQLAddress("postgresql://samovar@db.internal/postgres")
+            _ = try PostgreSQLConnection(address, patience: .seconds(8), lookUp: look)
+        }
+        #expect(error == unknown)
+    }
+
     @Test func `A socket that is not there is no server, and that is told at once`() throws {
         let begin = ContinuousClock.now
         let error = #expect(throws: PostgreSQLError.self) {
