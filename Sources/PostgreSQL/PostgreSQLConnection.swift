@@ -185,7 +185,10 @@ public struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
     }
 
     /// Whether the server has not closed the connection, as far as this machine knows. It asks nobody, and does not wait.
-    public mutating func isAlive() -> Bool { PQconsumeInput(connection) == 1 && PQstatus(connection) == CONNECTION_OK }
+    public mutating func isAlive() -> Bool {
+        // A server says why it closes, and one look takes those words: the next one finds the end behind them.
+        PQconsumeInput(connection) == 1 && PQconsumeInput(connection) == 1 && PQstatus(connection) == CONNECTION_OK
+    }
 
     /// The warnings of the server since the last call.
     public mutating func takeWarnings() -> [PostgreSQLWarning] { notices.takeAll() }

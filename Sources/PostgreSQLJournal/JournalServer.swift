@@ -93,6 +93,8 @@ extension JournalServer {
     mutating func change(
         _ what: String, _ sql: String, _ parameters: [PostgreSQLValue], doubt: String? = nil
     ) throws(JournalError) -> FencedAnswer {
+        // Over one that broke while nobody used it the statement would be lost, and in doubt, though it never left.
+        if !isAlive() { disconnect() }
         do throws(PostgreSQLError) {
             return try ask { connection throws(PostgreSQLError) -> FencedAnswer in
                 // What a server warns of at the beginning of a connection is no matter of this commit.

@@ -150,6 +150,16 @@ struct LostAnswerTests {
         #expect(try batches(of: journal) == (1...21).map(batch))
     }
 
+    @Test func `A server that was started again while nobody wrote leaves no doubt of the next append`() async throws {
+        let server = try await TestServer()
+        let journal = try server.journal()
+        try journal.append(batch(1))
+        try await server.crash()
+        try await server.start()
+        try journal.append(batch(2))
+        #expect(try batches(of: journal) == [batch(1), batch(2)])
+    }
+
     @Test func `A server that is frozen is unavailable, and heals`() async throws {
         let server = try await TestServer()
         let journal = try server.journal(patience: .seconds(3))
