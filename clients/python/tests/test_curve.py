@@ -102,6 +102,36 @@ class CurveTests(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((len(asked), link.places), (1, 2))
         link.close()
 
+    async def test_a_look_up_without_a_thread_is_an_attempt_that_failed_and_the_next_one_asks_again(self) -> None:
+        link = Link(Routes(self.named, self.path), Listener.FRONT, Bell(), CLIENT_BYTES)
+        with self.resolver(lambda *_, **__: addresses("127.0.0.1")):
+            with mock.patch("threading.Thread.start", side_effect=RuntimeError("can't start new thread")):
+                link.connect(0)
+                reason = await eventually("it has failed", lambda: link.socket.receive()[1])
+            self.assertEqual(reason, "the name store.invalid cannot be looked up: can't start new thread")
+            link.connect(1)
+            await eventually("a socket", lambda: link.socket.is_open)
+        link.close()
+
+    async def test_a_look_up_that_somebody_has_cancelled_is_begun_anew_by_the_next_attempt(self) -> None:
+        may_answer = threading.Event()
+        self.addCleanup(may_answer.set)
+
+        def look_up(host: str, *_: object, **__: object) -> list[Any]:
+            may_answer.wait()
+            return addresses("127.0.0.1")
+
+        link = Link(Routes(self.named, self.path), Listener.FRONT, Bell(), CLIENT_BYTES)
+        with self.resolver(look_up):
+            link.connect(0)
+            query = await eventually("it has begun", lambda: next(iter(link._queries.values()), None))
+            query.cancel()
+            await eventually("it has ended", lambda: query.done())
+            may_answer.set()
+            link.connect(1)
+            await eventually("a socket", lambda: link.socket.is_open)
+        link.close()
+
     async def test_a_name_is_looked_up_while_others_have_all_threads(self) -> None:
         with busy_threads(), self.resolver(lambda *_, **__: addresses("127.0.0.1")):
             async with asyncio.timeout(5):

@@ -125,7 +125,8 @@ async def look_up(endpoint: Endpoint) -> list[Endpoint] | EndpointError:
     ask = partial(socket.getaddrinfo, endpoint.host, None, type=socket.SOCK_STREAM)
     try:
         found = await asyncio.get_running_loop().run_in_executor(thread, ask)
-    except (OSError, UnicodeError) as error:
+    # The last one: there is no thread.
+    except (OSError, UnicodeError, RuntimeError) as error:
         return EndpointError(f"the name {endpoint.host} cannot be looked up: {error}")
     finally:
         thread.shutdown(wait=False)

@@ -354,8 +354,13 @@ class Link:
     async def _look_up(self, route: Route, name: Endpoint) -> None:
         if name not in self._queries:
             self._queries[name] = asyncio.create_task(look_up(name))
-        answer = await asyncio.shield(self._queries[name])
-        del self._queries[name]
+        query = self._queries[name]
+        try:
+            answer = await asyncio.shield(query)
+        finally:
+            # However it ended, or each later attempt would end so as well.
+            if query.done():
+                self._queries.pop(name, None)
         try:
             self.route, self.places = self._routes.found(route, answer)
             self.socket.open(self.route, self._listener)
