@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import subprocess
+import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
+from textwrap import dedent
 from unittest import mock
 
+from support import DEADLINE
+
 from samovar import Endpoint, EndpointError, OutputPlace, folders
-from samovar.endpoints import Listener, parse_all
+from samovar.endpoints import Listener, look_up, parse_all
 from samovar.transport import Routes
 
 
@@ -60,6 +67,55 @@ class EndpointTests(unittest.TestCase):
             self.assertEqual(Endpoint.of_data_folder("/a/b").folder, Endpoint.of_data_folder("/a/./c/../b").folder)
         with mock.patch.dict(os.environ, {"SAMOVAR_RUNTIME_DIR": "x"}):
             self.assertEqual(Endpoint.of_data_folder("/").folder, f"{os.getcwd()}/x/af63a24c860189fe")
+
+
+class LookUpTests(unittest.TestCase):
+    def test_a_process_that_ends_does_not_wait_for_a_resolver_that_hangs(self) -> None:
+        script = """
+            import asyncio, socket, threading
+            from samovar import Endpoint
+            from samovar.endpoints import look_up
+
+            begun = threading.Event()
+
+            def hang(*_, **__):
+                begun.set()
+                threading.Event().wait()
+
+            async def main():
+                query = asyncio.create_task(look_up(Endpoint.parse("tcp://store.invalid")))
+                while not begun.is_set():
+                    await asyncio.sleep(0)
+                print("it hangs")
+
+            socket.getaddrinfo = hang
+            asyncio.run(main())
+        """
+        child = subprocess.run([sys.executable, "-c", dedent(script)], capture_output=True, text=True, timeout=DEADLINE)
+        self.assertEqual((child.returncode, child.stdout, child.stderr), (0, "it hangs\n", ""))
+
+    def test_an_answer_that_comes_when_the_loop_is_closed_is_dropped(self) -> None:
+        begun, may_answer = threading.Event(), threading.Event()
+        self.addCleanup(may_answer.set)
+
+        def wait(*_: object, **__: object) -> list[object]:
+            begun.set()
+            may_answer.wait()
+            return []
+
+        async def ask() -> None:
+            query = asyncio.create_task(look_up(Endpoint.parse("tcp://store.invalid")))
+            while not begun.is_set():
+                await asyncio.sleep(0)
+            self.assertFalse(query.done())
+
+        with mock.patch("socket.getaddrinfo", wait), mock.patch("threading.excepthook") as hook:
+            asyncio.run(ask())
+            thread = next(one for one in threading.enumerate() if one.name == "samovar-look-up")
+            may_answer.set()
+            thread.join(DEADLINE)
+        self.assertFalse(thread.is_alive())
+        hook.assert_not_called()
 
 
 class FolderTests(unittest.TestCase):

@@ -6,11 +6,11 @@ import asyncio
 import ipaddress
 import os
 import socket
+import threading
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from functools import partial
 from typing import TypeAlias
 
 from . import folders
@@ -120,18 +120,40 @@ def parse_all(endpoints: Endpoints) -> tuple[Endpoint, ...]:
 
 async def look_up(endpoint: Endpoint) -> list[Endpoint] | EndpointError:
     """The addresses of an endpoint whose host is a name, in the order of the system's resolver; or why there are none."""
-    # Those of the event loop may all be taken by handlers, for as long as they like.
-    thread = ThreadPoolExecutor(1, "samovar-look-up")
-    ask = partial(socket.getaddrinfo, endpoint.host, None, type=socket.SOCK_STREAM)
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[list[Endpoint] | EndpointError] = loop.create_future()
+
+    def tell(found: list[Endpoint] | EndpointError) -> None:
+        if not answer.done():
+            answer.set_result(found)
+
+    def ask() -> None:
+        found = _addresses(endpoint)
+        # A loop that is closed has nobody left who waits.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(tell, found)
+
+    # The threads of the event loop may all be taken by handlers, for as long as they like; and a process that ends waits for
+    # those of any executor, however long a resolver hangs.
     try:
-        found = await asyncio.get_running_loop().run_in_executor(thread, ask)
-    # The last one: there is no thread.
-    except (OSError, UnicodeError, RuntimeError) as error:
-        return EndpointError(f"the name {endpoint.host} cannot be looked up: {error}")
-    finally:
-        thread.shutdown(wait=False)
+        threading.Thread(target=ask, name="samovar-look-up", daemon=True).start()
+    except RuntimeError as error:
+        return _unknown(endpoint, error)
+    return await answer
+
+
+def _addresses(endpoint: Endpoint) -> list[Endpoint] | EndpointError:
+    try:
+        found = socket.getaddrinfo(endpoint.host, None, type=socket.SOCK_STREAM)
+    # Whatever it is: somebody waits for an answer.
+    except Exception as error:
+        return _unknown(endpoint, error)
     hosts = dict.fromkeys(f"[{at[0]}]" if family == socket.AF_INET6 else str(at[0]) for family, _, _, _, at in found)
     return [replace(endpoint, host=host) for host in hosts] or EndpointError(f"the name {endpoint.host} has no address")
+
+
+def _unknown(endpoint: Endpoint, error: Exception) -> EndpointError:
+    return EndpointError(f"the name {endpoint.host} cannot be looked up: {error}")
 
 
 def _parts(text: str) -> list[str]:
