@@ -41,6 +41,15 @@ class EndpointTests(unittest.TestCase):
             with self.subTest(text), self.assertRaises(EndpointError):
                 Endpoint.parse(text)
 
+    def test_what_stands_for_all_addresses_of_a_machine_is_for_a_store_and_not_for_a_peer(self) -> None:
+        for text in ("tcp://*", "tcp://*:7410", "tcp://0.0.0.0:7410", "tcp://[::]:7410", "tcp://[0:0::0]"):
+            with self.subTest(text), self.assertRaises(EndpointError) as caught:
+                Endpoint.parse(text)
+            self.assertEqual(
+                str(caught.exception),
+                f"{text} stands for all addresses of a machine, where a store may listen: connect to one of them",
+            )
+
     def test_there_may_be_several(self) -> None:
         self.assertEqual([str(one) for one in parse_all("tcp://a:1, tcp://b:2")], ["tcp://a:1", "tcp://b:2"])
         self.assertEqual([str(one) for one in parse_all(["tcp://a:1", Endpoint.parse("ipc:///b")])], ["tcp://a:1", "ipc:///b"])
@@ -57,7 +66,7 @@ class EndpointTests(unittest.TestCase):
     def test_tcp_beyond_this_machine_needs_a_key(self) -> None:
         for near in ("tcp://localhost:7000", "tcp://127.0.0.2:7000", "tcp://[::1]:7000", "ipc:///a"):
             Routes(near, None)
-        for far in ("tcp://10.0.0.1:7000", "tcp://example.org:7000", "tcp://0.0.0.0:7000"):
+        for far in ("tcp://10.0.0.1:7000", "tcp://example.org:7000"):
             with self.subTest(far), self.assertRaisesRegex(EndpointError, "key file"):
                 Routes(far, None)
 

@@ -55,6 +55,9 @@ class Endpoint:
             raise EndpointError(f"{text} has no host")
         if "," in host:
             raise EndpointError(f"{text} is no endpoint: each of several begins with its scheme")
+        number = _number(host)
+        if host == "*" or (number is not None and number.is_unspecified):
+            raise EndpointError(f"{text} stands for all addresses of a machine, where a store may listen: connect to one of them")
         limit = 65_536 if os.environ.get(_ANY_PORT) else _PORT_LIMIT
         if not (port.isascii() and port.isdecimal() and 1 <= int(port) <= limit - len(Listener)):
             raise EndpointError(f"{text} has no port between 1 and {limit - len(Listener)}")
@@ -76,21 +79,13 @@ class Endpoint:
     @property
     def is_loopback(self) -> bool:
         """Whether it is TCP of this machine alone. Names are not looked up."""
-        try:
-            return ipaddress.ip_address(self.host.strip("[]")).is_loopback
-        except ValueError:
-            return False
+        number = _number(self.host)
+        return number is not None and number.is_loopback
 
     @property
     def is_name(self) -> bool:
         """Whether its host has to be looked up."""
-        if self.folder is not None:
-            return False
-        try:
-            ipaddress.ip_address(self.host.strip("[]"))
-        except ValueError:
-            return True
-        return False
+        return self.folder is None and _number(self.host) is None
 
     def address(self, listener: Listener) -> str:
         """What ZeroMQ connects to, unless the host is a name: it would look that up in its only thread."""
@@ -173,6 +168,14 @@ def _split(authority: str) -> tuple[str, str]:
     if not colon or authority.endswith("]"):
         return authority, str(DEFAULT_PORT)
     return host, port
+
+
+def _number(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that a host is; None for a name."""
+    try:
+        return ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return None
 
 
 def _runtime_folder() -> str:
