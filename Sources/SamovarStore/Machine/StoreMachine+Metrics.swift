@@ -50,7 +50,9 @@ extension StoreMachine {
         for name in Self.phases { phase.add(phaseName == name ? 1 : 0, [("phase", name.replacing(" ", with: "_"))]) }
         return [
             .one(.gauge, "up", "1: the store has answered.", 1), build, phase,
-            .one(.counter, "starts", "Starts of this timeline, this one included.", turns.state.starts),
+            .one(
+                .counter, "starts", "The number of the newest start; with a journal in PostgreSQL there are gaps.",
+                turns.state.starts),
             .one(.gauge, "start_time_seconds", "When this process began to serve, since 1970.", Self.seconds(clock.started)),
             .one(
                 .gauge, "turn", "The newest turn; while commits wait, the newest on disk.",
