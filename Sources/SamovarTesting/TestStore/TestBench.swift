@@ -45,7 +45,7 @@ final class TestBench<P: Program> {
     /// All that it can do; nil for what effects need.
     private var able: Set<String>?
     var hasWorkers = true
-    /// Why the worker goes on with its former offer, in words; nil if it offers what is wanted.
+    /// Why the worker goes on with its former offer, which is an empty one after `serve`, in words; nil if it offers what is wanted.
     private(set) var objection: String?
     private var requests = 0
     private var reply: AdminReply?
