@@ -151,7 +151,7 @@ let package = Package(
             dependencies: [
                 "SamovarCore", "MessagePack", "SamovarWire", "SamovarStore", "SamovarTerminal", "SamovarText", "JournalChain",
                 "SamovarWorker",
-                "SamovarHost", argumentParser, configuration, lifecycle, logging, signals, subprocess, yams,
+                "SamovarHost", "ZeroMQ", argumentParser, configuration, lifecycle, logging, signals, subprocess, yams,
             ],
             swiftSettings: settings),
         .target(

@@ -8,6 +8,7 @@ import Testing
         #expect(unit.contains("ProtectSystem=strict") && unit.contains("PrivateTmp=yes"))
         #expect(unit.contains("ReadWritePaths=-/var/backups/%i") && unit.contains("StateDirectory=%i"))
         #expect(unit.contains { $0.hasPrefix("MemoryMax=") }, "docs/security.md promises it")
+        #expect(unit.contains("LimitNOFILE=65536"), "more than 300 workers of `up` need it, and many peers")
         let page = try Checkout.text("docs/production.md")
         #expect(page.contains("\ninstall -d -o counter -m 0700 /var/backups/counter\n"))
         let copies = page.matches(of: /journal export "?(\/var\/[^\s"]+)/).map { String($0.1) }

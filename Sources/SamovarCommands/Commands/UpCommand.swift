@@ -6,6 +6,7 @@ import SamovarCore
 import SamovarHost
 package import SamovarText
 import UnixSignals
+import ZeroMQ
 
 struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
     static var configuration: CommandConfiguration {
@@ -50,6 +51,8 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
     var untilIdle = false
 
     func run() async throws {
+        // Each child takes three, and has the same limit.
+        try raiseDescriptorLimit()
         let settings = try options.settings(seed.flags)
         let journal = try settings.journal(for: AppTypes<App>.self)
         let seats = try seats(settings)
