@@ -69,12 +69,15 @@ package var executableName: String {
 func runAsMain<Root: AsyncParsableCommand>(_ root: Root.Type) async {
     // Only output that nobody reads any more ends a command, and not a pipe to another process: the write's error says it.
     signal(SIGPIPE, SIG_IGN)
+    // What it means here is for arguments and settings to say, which take their time.
+    EarlyHangup.hold()
     do {
         if Array(CommandLine.arguments.dropFirst()) == ["--generate-manual"] {
             StandardStream.output.write(try ManualPage(of: root._dumpHelp()).text)
             exit(0)
         }
         var command = try root.parseAsRoot()
+        if !(command is any HearingHangup) { EarlyHangup.letGo() }
         if var asynchronous = command as? any AsyncParsableCommand {
             try await asynchronous.run()
         } else {

@@ -28,6 +28,9 @@ import Testing
         // A store takes the time of its machine once, at its start.
         #expect(head.contains { $0.hasPrefix("After=") && $0.hasSuffix("time-sync.target") })
         #expect(unit.contains("RestartSec=1") && unit.contains("RestartPreventExitStatus=\(final)"))
+        // What a reload sends ends a process that has only just begun.
+        let hasReload = unit.contains { $0.hasPrefix("ExecReload=/bin/kill -HUP ") }
+        #expect(hasReload == (name == "samovar-store@") && hasReload == unit.contains("RestartForceExitStatus=SIGHUP"))
         // Where the kernel ends a child for want of memory, `up` starts that one again, and the others go on.
         #expect(unit.contains("OOMPolicy=continue") == (name == "samovar@"))
     }

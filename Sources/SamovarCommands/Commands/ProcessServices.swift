@@ -15,15 +15,19 @@ func runProcess(
     printLineByLine()
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .error)
+    var services = [ServiceGroupConfiguration.ServiceConfiguration(service: ImpatientExit())]
+    if let onHangup {
+        // Heard from here on, before the service first reads what it would read again.
+        let hangups = await UnixSignalsSequence(trapping: .sighup)
+        services.append(.init(service: HangupService(hangups: hangups, act: onHangup)))
+    }
+    services.append(
+        .init(
+            service: service, successTerminationBehavior: .gracefullyShutdownGroup,
+            failureTerminationBehavior: .gracefullyShutdownGroup))
     let group = ServiceGroup(
         configuration: ServiceGroupConfiguration(
-            services: [
-                .init(service: ImpatientExit()), .init(service: HangupService(act: onHangup)),
-                .init(
-                    service: service, successTerminationBehavior: .gracefullyShutdownGroup,
-                    failureTerminationBehavior: .gracefullyShutdownGroup),
-            ],
-            gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
+            services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
     try await group.run()
 }
 
@@ -59,12 +63,12 @@ private struct ImpatientExit: Service {
 
 /// Acts at each SIGHUP, as long as the process serves.
 private struct HangupService: Service {
-    let act: (@Sendable () -> Void)?
+    let hangups: UnixSignalsSequence
+    let act: @Sendable () -> Void
 
     func run() async throws {
-        guard let act else { return try await gracefulShutdown() }
         await cancelWhenGracefulShutdown {
-            for await _ in await UnixSignalsSequence(trapping: .sighup) { act() }
+            for await _ in hangups { act() }
         }
     }
 }

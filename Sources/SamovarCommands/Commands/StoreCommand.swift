@@ -82,7 +82,7 @@ struct AcceptanceOptions: ParsableArguments {
     }
 }
 
-struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
+struct StoreCommand<App: SamovarApp>: AsyncParsableCommand, HearingHangup {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "store", abstract: "Runs the store process.",
@@ -126,6 +126,8 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try options.settings(seed.flags)
+        // Without keys it ends as ever when its terminal hangs up, and so does a shadow.
+        if shadow || settings.keys == nil { EarlyHangup.letGo() }
         if shadow { return try await follow(settings) }
         guard settings.journal != nil || !(standby || handOver) else {
             throw CommandFailure(.usage, "a standby needs a journal that several stores reach: name one with --journal")
@@ -155,7 +157,6 @@ struct StoreCommand<App: SamovarApp>: AsyncParsableCommand {
             // The next supervisor waits 5 s for the data folder.
             store.drain(within: .seconds(2))
         }
-        // Without keys it ends as ever when its terminal hangs up.
         let readKeys = settings.keys == nil ? nil : { @Sendable in store.readKeys() }
         try await runProcess(store, lifeline: lifeline ? news : nil, onHangup: readKeys, logger: logger)
     }

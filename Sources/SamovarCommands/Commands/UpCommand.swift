@@ -8,7 +8,7 @@ package import SamovarText
 import UnixSignals
 import ZeroMQ
 
-struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
+struct UpCommand<App: SamovarApp>: AsyncParsableCommand, HearingHangup {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "up", abstract: "Runs a store and workers under supervision, and shows the live view.",
@@ -54,6 +54,8 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         // Each child takes three, and has the same limit.
         try raiseDescriptorLimit()
         let settings = try options.settings(seed.flags)
+        // Without keys it ends as ever when its terminal hangs up.
+        if settings.keys == nil { EarlyHangup.letGo() }
         let journal = try settings.journal(for: AppTypes<App>.self)
         let seats = try seats(settings)
         for endpoint in seats.map(\.endpoint) {
@@ -77,6 +79,9 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
         // A store with ports is there in its folder, too, where its own need no key.
         let store = try StoreAccess(foldersOf: seats.map(\.endpoint))
         let client = try StoreClient(at: store, schema: App.Program.schema, logger: logger)
+        // One sequence hears all signals: what comes between two sequences is lost. It is there before a store reads its keys.
+        let hangup: [UnixSignal] = settings.keys == nil ? [] : [.sighup]
+        let signals = await UnixSignalsSequence(trapping: [.sigterm, .sigint] + hangup)
         let deaths = try await withThrowingTaskGroup(of: String?.self) { group in
             let (interruptions, interruption) = AsyncStream<Void>.makeStream()
             group.addTask {
@@ -89,11 +94,8 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand {
             }
             group.addTask { [self] in try await watch(client, store) }
             group.addTask {
-                // One sequence hears all signals: what comes between two sequences is lost.
-                // Without keys it ends as ever when its terminal hangs up.
-                let hangup: [UnixSignal] = settings.keys == nil ? [] : [.sighup]
                 var wish = WishToEnd()
-                for await signal in await UnixSignalsSequence(trapping: [.sigterm, .sigint] + hangup) {
+                for await signal in signals {
                     if signal == .sighup {
                         supervisor.hangUp()
                         continue
