@@ -141,6 +141,14 @@ func printDataIfThereIsSpace(_ text: String) -> Bool {
     return false
 }
 
+/// One line for a person, of at most 512 bytes, that is left out where a reader would have to be waited for: for who ends the process.
+func printErrorIfThereIsRoom(_ text: String) {
+    var error = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+    // A pipe with room takes as many bytes at once.
+    guard retrying({ poll(&error, 1, 0) }) > 0 else { return }
+    printError(text)
+}
+
 /// One line for a person.
 package func printError(_ text: String) {
     StandardStream.error.write(text + "\n")

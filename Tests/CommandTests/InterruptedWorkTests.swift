@@ -78,6 +78,34 @@ import Testing
         try await store.stop()
     }
 
+    @Test func `A worker whose handler does not stop ends as soon when nobody reads its log`() async throws {
+        let store = try await CounterStore(Executable.trapProgram, workers: 0)
+        let log = try StalledPipe(in: store.scratch)
+        let worker = try logging(to: log, ["worker"], of: store, variables: ["HANG_DEAF": "1"])
+        #expect(try await store.run("send", #"{"talk":{"lines":1,"hangs":true}}"#).end == .exited(0))
+        try await eventually("the job runs") { worker.output.contains("line 0 of 1\n") }
+        try log.fill()
+        worker.send(SIGTERM)
+        #expect(try await worker.wait() == .exited(75))
+        try await store.stop()
+    }
+
+    @Test func `A store whose log nobody reads any more ends at a second signal`() async throws {
+        let store = try await CounterStore(workers: 0)
+        try await store.stop()
+        let log = try StalledPipe(in: store.scratch)
+        let process = try logging(to: log, ["store"], of: store)
+        try await eventually("it serves") { try await store.run("status").end == .exited(0) }
+        try log.fill()
+        process.send(SIGTERM)
+        // What comes within a moment of the first one is not the second.
+        try await eventually("it ends") {
+            process.send(SIGINT)
+            return process.end != nil
+        }
+        #expect(process.end == .exited(130))
+    }
+
     @Test func `A settlement that takes too long is given up in time and names the turn`() async throws {
         let store = try await CounterStore(workers: 0)
         // Less than a send waits that is told nothing, and as slow to start on a busy machine.
@@ -151,6 +179,14 @@ import Testing
         let again = try await store.run("store")
         #expect(again.end == .exited(65), "\(String(describing: again.end)) \(again.errors)")
         #expect(again.errors.contains(store.data), "\(again.errors)")
+    }
+
+    /// A process with this pipe in the place of its standard error.
+    private func logging(
+        to log: StalledPipe, _ command: [String], of store: CounterStore, variables: [String: String] = [:]
+    ) throws -> Child {
+        let script = ["-c", #"exec "$@" 2>"$0""#, log.path, store.executable]
+        return try Child("/bin/sh", script + command + ["--data", store.data], in: store.scratch, variables: variables)
     }
 
     /// A job that was given to a worker which does nothing, not even die, and a client that waits for it.

@@ -54,7 +54,7 @@ private struct ImpatientExit: Service {
             var wish = WishToEnd()
             // The first signal begins the drain, during which this service still runs: it was started first, and ends last.
             for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) where wish.isRepeated() {
-                printError("a second \(signal): ending at once")
+                printErrorIfThereIsRoom("a second \(signal): ending at once")
                 _exit(130)
             }
         }
@@ -87,7 +87,8 @@ struct PunctualService<Base: Service>: Service {
                 // No task: what goes on may hold the threads on which tasks run.
                 try startThread("samovar-end") {
                     Thread.sleep(forTimeInterval: Lifeline.limit)
-                    printError("what runs here goes on \(Int(Lifeline.limit)) s after it was told to end: ending without it")
+                    let seconds = Int(Lifeline.limit)
+                    printErrorIfThereIsRoom("what runs here goes on \(seconds) s after it was told to end: ending without it")
                     _exit(75)
                 }
             } catch {
