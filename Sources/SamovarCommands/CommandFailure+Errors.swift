@@ -84,9 +84,12 @@ func runAsMain<Root: AsyncParsableCommand>(_ root: Root.Type) async {
             try command.run()
         }
     } catch {
-        guard let failure = CommandFailure(error) else { root.exit(withError: error) }
+        guard let failure = CommandFailure(error) else {
+            ErrorThread.current?.finish()
+            root.exit(withError: error)
+        }
         printError("error: \(failure.text)")
-        exit(failure.code.rawValue)
+        endProcess(failure.code.rawValue)
     }
-    exit(0)
+    endProcess(0)
 }

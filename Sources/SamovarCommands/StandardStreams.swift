@@ -3,12 +3,14 @@ import MessagePack
 import SamovarHost
 import SamovarText
 
-/// Standard output is for data, standard error for everything else. Both are written at once, so that a pipe sees each line.
+/// Standard output is for data, standard error for everything else. Both are written at once, so that a pipe sees each line; whoever writes
+/// waits for a reader, but at standard error where there is an `ErrorThread`.
 package enum StandardStream: Int32 {
     case output = 1
     case error = 2
 
     package func write(_ text: String) {
+        if self == .error, let thread = ErrorThread.current { return thread.add(text) }
         let failure = writeAll(Array(text.utf8), to: rawValue)
         // Where nobody reads what went wrong, there is nowhere left to say it.
         guard let failure, self == .output else { return }
@@ -104,7 +106,7 @@ package func retrying<Result: SignedInteger>(_ call: () -> Result) -> Result {
 private func endWithoutOutput(_ failure: Int32) -> Never {
     if failure == EPIPE { endOfBrokenPipe() }
     printError("error: cannot write to standard output: \(String(cString: strerror(failure)))")
-    exit(CommandFailure.Code.inputOutput.rawValue)
+    endProcess(CommandFailure.Code.inputOutput.rawValue)
 }
 
 /// Ends as every tool does whose reader has enough, such as `head`: without a word, and by the signal, so that a shell sees 141.

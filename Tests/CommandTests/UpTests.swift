@@ -47,6 +47,50 @@ import Testing
         #expect(try await process.wait() == .killed(SIGHUP), "\(process.errors)")
     }
 
+    @Test func `An up whose views nobody reads any more serves on, and ends in order at a signal`() async throws {
+        let views = try StalledPipe(in: scratch)
+        try views.fill()
+        let up = try up("1", to: views)
+        try await eventually("the store serves: \(up.errors)") { up.errors.contains("serving") }
+        let begin = ContinuousClock.now
+        // Each second has a line.
+        try await eventually("two lines have found no room") {
+            let sent = try Child(Executable.counter, ["send", "increment", "--data", data], in: scratch)
+            #expect(try await sent.wait() == .exited(0), "\(sent.errors)")
+            return ContinuousClock.now - begin > .seconds(2)
+        }
+        up.send(SIGTERM)
+        #expect(try await up.wait() == .exited(0), "\(up.errors)")
+    }
+
+    @Test func `An up whose log nobody reads any more starts a worker again, and ends at once at a second signal`() async throws {
+        let log = try StalledPipe(in: scratch)
+        let up = try up("2", to: log)
+        try await eventually("the store serves") {
+            let status = try Child(Executable.counter, ["status", "--data", data], in: scratch)
+            return try await status.wait() == .exited(0)
+        }
+        let first = try await eventually("a worker runs") { worker }
+        try log.fill()
+        first.send(SIGKILL)
+        try await eventually("another one runs") { worker.map { $0.id != first.id } ?? false }
+        // Its children wait for the reader of their log, too, and are ended seconds later. What comes within a moment is no second signal.
+        try await eventually("it ends") {
+            up.send(SIGINT)
+            return up.end != nil
+        }
+        #expect(up.end == .exited(130))
+        try await eventually("nothing is left running") { ProcessTable.all(naming: data).isEmpty }
+    }
+
+    private var worker: ProcessTable.Entry? { ProcessTable.all(naming: data).first { $0.command == "worker" } }
+
+    /// - Parameter stream: its number.
+    private func up(_ stream: String, to pipe: StalledPipe) throws -> Child {
+        let script = ["-c", #"exec "$@" \#(stream)>"$0""#, pipe.path]
+        return try Child("/bin/sh", script + [Executable.counter, "up", "--workers", "1", "--data", data], in: scratch)
+    }
+
     /// A process that gets its settings, which are empty, after a SIGHUP.
     private func hungUpAtItsStart(_ command: [String]) async throws -> Child {
         let settings = scratch.folder("settings")

@@ -73,6 +73,9 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand, HearingHangup {
             try await journal.waitForFolder()
         }
 
+        // Whoever reads what is printed from here on may stand still: children are started again, and signals heard, all the same.
+        try ErrorThread.install()
+        let output = try ViewThread()
         var logger = settings.logger("up")
         if LiveScreen.isTerminal, settings.logLevel == nil { logger.logLevel = .error }
         let supervisor = Supervisor(try arguments(settings, seats, logger: logger), executable: try .own, logger: logger)
@@ -92,7 +95,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand, HearingHangup {
                 try await client.run()
                 return nil
             }
-            group.addTask { [self] in try await watch(client, store) }
+            group.addTask { [self] in try await watch(client, store, output) }
             group.addTask {
                 var wish = WishToEnd()
                 for await signal in signals {
@@ -125,6 +128,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand, HearingHangup {
             }
             return ""
         }
+        await output.finish()
         guard deaths.isEmpty else { throw CommandFailure(.internal, deaths) }
     }
 
@@ -197,30 +201,26 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand, HearingHangup {
     }
 
     /// Shows views until nothing is left to do; says then which effects died.
-    private func watch(_ client: StoreClient, _ store: StoreAccess) async throws -> String? {
-        let screen = LiveScreen()
-        guard let (deaths, last) = try await follow(client, store, screen) else { return nil }
-        if let last {
-            let text = try AppTypes<App>.screen(of: last)
-            if LiveScreen.isTerminal { screen.draw(text) } else { printData(text) }
-        }
+    private func watch(_ client: StoreClient, _ store: StoreAccess, _ output: ViewThread) async throws -> String? {
+        guard let (deaths, last) = try await follow(client, store, output) else { return nil }
+        if let last { await output.draw(try AppTypes<App>.screen(of: last)) }
         return deaths
     }
 
     /// - Returns: which effects died, and the last view, when nothing is left to do.
     private func follow(
-        _ client: StoreClient, _ store: StoreAccess, _ screen: LiveScreen
+        _ client: StoreClient, _ store: StoreAccess, _ output: ViewThread
     ) async throws -> (deaths: String, last: [UInt8]?)? {
         var newest: [UInt8]?
         let (lines, line) = AsyncStream<String>.makeStream(bufferingPolicy: .bufferingNewest(1))
         // It ends with this function.
-        async let _: Void = printEachSecond(lines)
+        async let _: Void = printEachSecond(lines, output)
         for await event in client.views() {
             switch event {
             case .view(let view):
                 newest = view.bytes
                 if LiveScreen.isTerminal {
-                    screen.draw(try AppTypes<App>.screen(of: view.bytes))
+                    await output.draw(try AppTypes<App>.screen(of: view.bytes))
                 } else {
                     line.yield(try AppTypes<App>.line(of: view.bytes))
                 }
@@ -234,11 +234,11 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand, HearingHangup {
 
     /// Not on a terminal: a line each second at most, and always that of the newest view. One that finds no space is left out: the store
     /// and its workers go on.
-    private func printEachSecond(_ lines: AsyncStream<String>) async throws {
+    private func printEachSecond(_ lines: AsyncStream<String>, _ output: ViewThread) async throws {
         var isFull = false
         for await line in lines {
             // The beginning of a line may have found space.
-            let hasSpace = printDataIfThereIsSpace(isFull ? "\n" + line : line)
+            guard let hasSpace = await output.add(isFull ? "\n" + line : line) else { return }
             if !hasSpace, !isFull { printError("warning: no space for standard output: views are left out until there is some") }
             isFull = !hasSpace
             try await Task.sleep(for: .seconds(1))

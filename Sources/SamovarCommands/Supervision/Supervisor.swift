@@ -255,12 +255,14 @@ package final class Supervisor: Sendable {
             var printed = PrintedLines()
             var isLast = false
             for try await bytes in execution.standardOutput {
-                for line in bytes.withUnsafeBytes({ printed.take($0) }) { printError("\(role.name): \(line)") }
+                for line in bytes.withUnsafeBytes({ printed.take($0) }) {
+                    await printErrorWhenThereIsRoom("\(role.name): \(line)")
+                }
                 if isLast { break }
                 // What it has printed before its end is in the pipe, and is read at once. What it has started may print for ever.
                 isLast = hasEnded(process)
             }
-            if let line = printed.end() { printError("\(role.name): \(line)") }
+            if let line = printed.end() { await printErrorWhenThereIsRoom("\(role.name): \(line)") }
             // A child may close its standard output and go on: the end of this closure is that of its lifeline.
             try await waitForEnd(of: process)
         }
