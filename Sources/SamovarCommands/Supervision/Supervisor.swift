@@ -60,6 +60,8 @@ package final class Supervisor: Sendable {
     /// Of each child, but for the id of a worker.
     private let arguments: [Role: [String]]
     private let executable: Executable
+    /// A mistake in its settings ends the first start of a child sooner, also on a busy machine.
+    private let earlyLife: Duration
     private let logger: Logger
     private let state = Mutex(State())
 
@@ -68,12 +70,12 @@ package final class Supervisor: Sendable {
     private static let drainLimit = Duration.seconds(7)
     /// A start that lived so long did some work.
     private static let usefulLife = Duration.seconds(1)
-    /// A mistake in the settings of a worker or a page ends it sooner, also on a busy machine.
-    private static let earlyLife = Duration.seconds(10)
     private static let longestPause = Duration.seconds(5)
 
-    package init(_ arguments: [Role: [String]], executable: Executable, logger: Logger) {
-        (self.arguments, self.executable, self.logger) = (arguments, executable, logger)
+    package init(
+        _ arguments: [Role: [String]], executable: Executable, earlyLife: Duration = .seconds(10), logger: Logger
+    ) {
+        (self.arguments, self.executable, self.earlyLife, self.logger) = (arguments, executable, earlyLife, logger)
     }
 
     /// Runs until `end` was called and all children have ended; throws if no store can run, or a worker finds a mistake in its settings
@@ -174,7 +176,7 @@ package final class Supervisor: Sendable {
             guard !isEnding(role) else { return }
             // A store that had folder and port before waits for whatever has one by now, such as a command that reads a long journal.
             let isInUse = role.isStore && !isFirst && status == .exited(CommandFailure.Code.tryLater.rawValue)
-            let isEarly = isFirst && ContinuousClock.now - started < Self.earlyLife
+            let isEarly = isFirst && ContinuousClock.now - started < earlyLife
             // A port that is taken stays so. What ends a page later is mended by another start.
             let isTaken = role == .page && isEarly && status == .exited(CommandFailure.Code.unavailable.rawValue)
             let isForbidden = role.isStore && isFirst && status == .exited(CommandFailure.Code.noPermission.rawValue)
@@ -186,8 +188,8 @@ package final class Supervisor: Sendable {
                 case .shadow: return tellOfShadow(failure)
                 case .page: return logger.error("the page cannot run; see its message above. The store goes on")
                 case .store:
-                    // A mistake in the settings, which all of them have, shows at the first start.
-                    let isMistake = isFirst && failure != .badData && failure != .internal
+                    // A mistake in the settings, which all of them have, shows early. What ends a store later may be its own.
+                    let isMistake = isEarly && failure != .badData && failure != .internal
                     guard isMistake || noteEnd(of: role) else {
                         return logger.error("\(role.name) cannot run; see its message above. Another one goes on")
                     }

@@ -23,19 +23,32 @@ struct SupervisorTests {
     init() { signal(SIGPIPE, SIG_IGN) }
 
     private func supervisor(
-        _ stores: String..., worker: String? = nil, executable: Subprocess.Executable = .name("sh"), log: LogText = LogText()
+        _ stores: String..., worker: String? = nil, executable: Subprocess.Executable = .name("sh"),
+        earlyLife: Duration = .seconds(10), log: LogText = LogText()
     ) -> Supervisor {
         var arguments: [Supervisor.Role: [String]] = [:]
         for (number, store) in stores.enumerated() { arguments[.store(number)] = ["-c", store] }
         arguments[.worker(0)] = worker.map { ["-c", $0] }
         let logger = Logger(label: "test") { StreamLogHandler(label: $0, stream: log) }
-        return Supervisor(arguments, executable: executable, logger: logger)
+        return Supervisor(arguments, executable: executable, earlyLife: earlyLife, logger: logger)
     }
 
     @Test(arguments: [65, 70]) func `A store that ends for good leaves the other one alone`(_ code: Int32) async throws {
+        try await expectOtherGoesOn(after: code, earlyLife: .seconds(10))
+    }
+
+    @Test(arguments: [64, 75, 78]) func `What ends the first start of a store late is no mistake, and leaves the other one alone`(
+        _ code: Int32
+    ) async throws {
+        try await expectOtherGoesOn(after: code, earlyLife: .zero)
+    }
+
+    /// A store that ends so when both run is not started again, and the other one serves.
+    private func expectOtherGoesOn(after code: Int32, earlyLife: Duration) async throws {
         let scratch = try Scratch()
         let sign = scratch.folder("sign")
-        let supervisor = supervisor(Self.serving, "while [ ! -e \(sign) ]; do sleep 0.01; done; exit \(code)")
+        let supervisor = supervisor(
+            Self.serving, "while [ ! -e \(sign) ]; do sleep 0.01; done; exit \(code)", earlyLife: earlyLife)
         async let end: Void = supervisor.run()
         try await eventually("both run") { supervisor.children.map(\.role) == [.store(0), .store(1)] }
         try scratch.write("", to: "sign")
