@@ -247,7 +247,7 @@ extension CounterStore {
     }
 
     /// The turns of the snapshots, newest first.
-    fileprivate var snapshots: [Int] {
+    var snapshots: [Int] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: data + "/snapshots").compactMap { Int($0) }.sorted(by: >) }
     }
 

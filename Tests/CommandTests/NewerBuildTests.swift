@@ -6,17 +6,17 @@ import Testing
 
 /// A release that was taken back, after it had written.
 @Suite(.serialized) struct NewerBuildTests {
+    private static func words(_ turn: Int) -> String {
+        "turn \(turn): the record is of kind 127, which only a newer build knows: run that one"
+    }
+
     @Test func `Turns that only a newer build can read are no damage, and given up only by who names a turn before`() async throws {
         let (store, _) = try await JournalCommandTests.stopped()
-        let last = try #require(try await store.run("journal", "verify", "--json").json["last"] as? Int)
-        let journal = try SQLiteJournal(at: store.data)
-        // Kind, time, instance, origin, root and event: of a kind that there is not yet.
-        try journal.append(Batch(first: last + 1, last: last + 1, bytes: [0x96, 0x7f, 0, 0xc0, 0xc0, 1, 0xc0]))
-        try journal.close()
+        let last = try store.appendNewer()
         let database = URL(filePath: store.data + "/journal.sqlite")
         let before = try Data(contentsOf: database)
 
-        let words = "turn \(last + 1): the record is of kind 127, which only a newer build knows: run that one"
+        let words = Self.words(last + 1)
         for command in [["store"], ["replay", "--state"], ["verify"], ["journal", "list"], ["journal", "verify"]] {
             let child = try store.start(command)
             #expect(try await child.wait() == .exited(78), "\(command): \(child.errors)")
@@ -37,5 +37,52 @@ import Testing
         #expect(salvaged.end == .exited(0), "\(salvaged.errors)")
         #expect(salvaged.output.contains("Kept: the turns up to \(last), as a new timeline."), "\(salvaged.output)")
         #expect(try await store.run("replay", "--state").output.contains(#""sync":3"#))
+    }
+
+    /// A store that has ended, and whose journal is damaged at a turn before one of its snapshots.
+    private static func damaged() async throws -> (store: CounterStore, turn: Int, snapshot: Int) {
+        let store = try await CounterStore(workers: 0)
+        let turn = try await store.increment(1)
+        try await store.stop()
+        let snapshot = try #require(store.snapshots.first)
+        let serving = try await CounterStore(workers: 0, in: store.scratch)
+        try await serving.increment(1)
+        try await serving.stop()
+        try await store.damage(turn)
+        return (store, turn, snapshot)
+    }
+
+    @Test func `Behind damage, too, turns of a newer build are named, and what is before them can be salvaged`() async throws {
+        let (store, damaged, snapshot) = try await Self.damaged()
+        let last = try store.appendNewer()
+
+        let verified = try await store.run("journal", "verify")
+        #expect(verified.end == .exited(78), "\(verified.errors)")
+        for words in ["(turn \(damaged)): digest differs", "snapshot of turn \(snapshot)", Self.words(last + 1)] {
+            #expect(verified.output.contains(words), "\(verified.output)")
+        }
+        let refused = try await store.run("journal", "salvage", "--accept-loss")
+        #expect(refused.end == .exited(78), "\(refused.errors)")
+        #expect(refused.errors.contains("or give those turns up, with --upto \(last)\n"), "\(refused.errors)")
+
+        let salvaged = try await store.run("journal", "salvage", "--accept-loss", "--upto", "\(last)")
+        #expect(salvaged.end == .exited(0), "\(salvaged.errors)")
+        #expect(salvaged.output.contains("Kept: the state after turn \(snapshot), which is a snapshot, and"), "\(salvaged.output)")
+        #expect(salvaged.output.contains(" to \(last), as a new timeline."), "\(salvaged.output)")
+        #expect(try await store.run("replay", "--state").output.contains(#""sync":2"#))
+    }
+}
+
+extension CounterStore {
+    /// Appends a turn of a kind that there is not yet, as a newer build would have.
+    ///
+    /// - Returns: the turn before it.
+    fileprivate func appendNewer() throws -> Int {
+        let journal = try SQLiteJournal(at: data)
+        let last = journal.last
+        // Kind, time, instance, origin, root and event.
+        try journal.append(Batch(first: last + 1, last: last + 1, bytes: [0x96, 0x7f, 0, 0xc0, 0xc0, 1, 0xc0]))
+        try journal.close()
+        return last
     }
 }

@@ -20,6 +20,14 @@ public struct JournalExamination: Sendable {
         let cut: JournalCut
     }
 
+    /// A batch that only a newer build can read. That is no damage, and nothing to salvage.
+    public struct NewerBatch: Sendable {
+        /// Its first turn.
+        public let first: Int
+        /// What is to be said of it, which is one of the problems.
+        public let problem: String
+    }
+
     /// What is to be said of one snapshot.
     public struct SnapshotFinding: Sendable {
         /// Whose state it is.
@@ -52,8 +60,8 @@ public struct JournalExamination: Sendable {
     public internal(set) var rest: Rest?
     /// What makes a store refuse the journal, the first bad batch among it.
     public internal(set) var problems: [String] = []
-    /// Whether the sound batches end where only a newer build can read on. That is no damage, and nothing to salvage.
-    public internal(set) var isOfNewerBuild = false
+    /// The first one, behind the sound batches or behind a snapshot of which the rest was looked for; nil if there is none.
+    public internal(set) var newer: NewerBatch?
     /// What is odd and does no harm.
     public internal(set) var warnings: [String] = []
 
@@ -105,11 +113,11 @@ public struct JournalExamination: Sendable {
         if !hasSnapshot(upTo: .max) {
             problems.append("The turns before \(first) were trimmed, and no snapshot that stands for them can be read.")
         }
-        if sound < journal.last, !hasLostFacts, !isOfNewerBuild { rest = try readRest(journal, upTo: limit) }
+        if sound < journal.last, !hasLostFacts, newer == nil { rest = try readRest(journal, upTo: limit) }
     }
 
     /// From the snapshot from which the most turns are left; of several, the oldest.
-    private func readRest(_ journal: any StoredJournal, upTo limit: Int) throws -> Rest? {
+    private mutating func readRest(_ journal: any StoredJournal, upTo limit: Int) throws -> Rest? {
         var best: Rest?
         for snapshot in snapshots.reversed() where snapshot.problem == nil && snapshot.turn > sound && snapshot.turn <= limit {
             if let rest = try rest(behind: snapshot.turn, upTo: limit, journal), rest.last > best?.last ?? sound { best = rest }
@@ -117,16 +125,12 @@ public struct JournalExamination: Sendable {
         return best
     }
 
-    private func rest(behind snapshot: Int, upTo limit: Int, _ journal: any StoredJournal) throws -> Rest? {
+    private mutating func rest(behind snapshot: Int, upTo limit: Int, _ journal: any StoredJournal) throws -> Rest? {
         var first: Int?
         var cut = JournalCut(upTo: limit)
         do {
             _ = try journal.examine(behind: snapshot) { batch in
-                do {
-                    try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { _ in }
-                } catch let error as ReplayError {
-                    throw JournalError(error.isOfNewerBuild ? .format : .damaged, "\(error)")
-                }
+                try requireReadable(batch, "behind the snapshot of turn \(snapshot)")
                 try cut.take(batch)
                 first = first ?? batch.first
             }
@@ -154,25 +158,31 @@ public struct JournalExamination: Sendable {
     }
 
     private mutating func readBatches(_ journal: any StoredJournal, _ body: (Batch) throws -> Void) throws {
-        let problem: JournalError?
-        do {
-            problem = try journal.examine(behind: nil) { batch in
-                batches += 1
-                bytes += batch.bytes.count
-                do {
-                    try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { _ in }
-                } catch let error as ReplayError {
-                    let turns = batch.first == batch.last ? "turn \(batch.first)" : "turns \(batch.first) to \(batch.last)"
-                    throw JournalError(error.isOfNewerBuild ? .format : .damaged, "batch \(batches) (\(turns)): \(error).")
-                }
-                try body(batch)
-                sound = batch.last
-            }
-        } catch let error as JournalError where error.code == .format {
-            isOfNewerBuild = true
-            problem = error
+        let problem = try journal.examine(behind: nil) { batch in
+            batches += 1
+            bytes += batch.bytes.count
+            try requireReadable(batch, "batch \(batches)")
+            try body(batch)
+            sound = batch.last
         }
         if let problem, !problems.contains(problem.description) { problems.append(problem.description) }
+    }
+
+    /// Takes note of a batch that only a newer build can read.
+    ///
+    /// - Throws: `JournalError` of damage, which ends an examination, for each that cannot be read.
+    private mutating func requireReadable(_ batch: Batch, _ place: String) throws {
+        do {
+            try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { _ in }
+        } catch let error as ReplayError {
+            let turns = batch.first == batch.last ? "turn \(batch.first)" : "turns \(batch.first) to \(batch.last)"
+            let problem = JournalError(.damaged, "\(place) (\(turns)): \(error).")
+            if error.isOfNewerBuild, newer == nil {
+                newer = NewerBatch(first: batch.first, problem: problem.description)
+                problems.append(problem.description)
+            }
+            throw problem
+        }
     }
 
     /// A damaged snapshot is no problem of the journal, unless no other one leads into what was kept. Newest first, which is the last to

@@ -75,7 +75,7 @@ public struct JournalImport: Sendable {
 
     private static func requireSound(_ journal: any StoredJournal, in source: JournalLocation) throws {
         let examination = try JournalExamination(of: journal)
-        if examination.isOfNewerBuild, let problem = examination.problems.last {
+        if examination.newer != nil, let problem = examination.problems.last {
             throw StoreError(.configuration, "the journal in \(source) cannot be read: \(problem)")
         }
         if let problem = examination.problems.first {

@@ -145,12 +145,12 @@ private struct Plan {
         let limit = limit ?? .max
         var cut = JournalCut(upTo: limit)
         let examination = try JournalExamination(of: journal, upTo: limit) { try cut.take($0) }
-        guard !examination.isOfNewerBuild || limit <= examination.sound else {
+        if let newer = examination.newer, limit >= newer.first {
             throw StoreError(
                 .configuration,
                 """
-                the journal in \(dataFolder) is not damaged: only a newer build can read what follows turn \(examination.sound). \
-                Run that one; or give those turns up, with --upto \(examination.sound)
+                the journal in \(dataFolder) is not damaged: only a newer build can read what follows turn \(newer.first - 1). \
+                Run that one; or give those turns up, with --upto \(newer.first - 1)
                 """)
         }
         let lostSnapshot = examination.snapshots.first { $0.problem == nil && $0.turn > journal.last }?.turn

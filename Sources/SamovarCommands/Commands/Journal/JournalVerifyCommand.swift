@@ -25,10 +25,10 @@ struct JournalVerifyCommand<Types: ProgramTypes>: AsyncParsableCommand {
         printData(json ? JSONTranscoder.text(of: Self.value(of: found)) : Self.text(of: found))
         for warning in found.warnings { printError("warning: \(warning)") }
         guard !found.isSound else { return }
-        guard !found.isOfNewerBuild else {
+        if let newer = found.newer {
             throw CommandFailure(
                 .configuration,
-                "only a newer build can read what follows turn \(found.sound) of the journal in \(journal): run that one")
+                "only a newer build can read what follows turn \(newer.first - 1) of the journal in \(journal): run that one")
         }
         let help =
             found.rest.map {
