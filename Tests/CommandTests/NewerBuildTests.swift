@@ -13,6 +13,9 @@ import Testing
     @Test func `Turns that only a newer build can read are no damage, and given up only by who names a turn before`() async throws {
         let (store, _) = try await JournalCommandTests.stopped()
         let last = try store.appendNewer()
+        let found = try await store.run("journal", "verify", "--json").json
+        #expect((found["newerBuild"] as? String)?.contains(Self.words(last + 1)) == true, "\(found)")
+        #expect(found["salvageable"] is NSNull && found["last"] as? Int == last, "\(found)")
         let database = URL(filePath: store.data + "/journal.sqlite")
         let before = try Data(contentsOf: database)
 
@@ -70,6 +73,30 @@ import Testing
         #expect(salvaged.output.contains("Kept: the state after turn \(snapshot), which is a snapshot, and"), "\(salvaged.output)")
         #expect(salvaged.output.contains(" to \(last), as a new timeline."), "\(salvaged.output)")
         #expect(try await store.run("replay", "--state").output.contains(#""sync":2"#))
+    }
+
+    @Test func `Beside other problems, turns of a newer build are named, and nobody is told that nothing is damaged`() async throws
+    {
+        let (store, _, _) = try await Self.damaged()
+        // It begins at a snapshot then.
+        let salvaged = try await store.run("journal", "salvage", "--accept-loss")
+        #expect(salvaged.end == .exited(0), "\(salvaged.errors)")
+        try store.removeSnapshots()
+        let last = try store.appendNewer()
+
+        let verified = try await store.run("journal", "verify")
+        #expect(verified.end == .exited(78), "\(verified.errors)")
+        for words in ["were trimmed, and no snapshot", Self.words(last + 1)] {
+            #expect(verified.output.contains(words), "\(verified.output)")
+        }
+        #expect(verified.errors.contains("let `journal verify` of that one tell what can be kept"), "\(verified.errors)")
+        let copy = try Child(
+            store.executable, ["journal", "import", store.data, "--data", store.scratch.folder("copy")], in: store.scratch)
+        #expect(try await copy.wait() == .exited(78) && copy.errors.contains(Self.words(last + 1)), "\(copy.errors)")
+        let refused = try await store.run("journal", "salvage", "--accept-loss")
+        #expect(refused.end == .exited(78), "\(refused.errors)")
+        let sentence = "is not sound, and only a newer build can read what follows turn \(last). Let that one salvage it"
+        #expect(refused.errors.contains(sentence), "\(refused.errors)")
     }
 }
 

@@ -71,6 +71,9 @@ public struct JournalExamination: Sendable {
     /// Whether a store would take it.
     public var isSound: Bool { problems.isEmpty }
 
+    /// Whether more is wrong than that only a newer build can read on.
+    public var isDamaged: Bool { problems.contains { $0 != newer?.problem } }
+
     /// The last turn that a salvage can keep; nil if it can keep nothing. A trimmed journal is of use only with a snapshot from
     /// which its batches go on.
     public var salvageable: Int? {

@@ -75,8 +75,8 @@ public struct JournalImport: Sendable {
 
     private static func requireSound(_ journal: any StoredJournal, in source: JournalLocation) throws {
         let examination = try JournalExamination(of: journal)
-        if examination.newer != nil, let problem = examination.problems.last {
-            throw StoreError(.configuration, "the journal in \(source) cannot be read: \(problem)")
+        if let newer = examination.newer {
+            throw StoreError(.configuration, "the journal in \(source) cannot be read: \(newer.problem)")
         }
         if let problem = examination.problems.first {
             // No salvage goes on with what was closed.

@@ -146,11 +146,13 @@ private struct Plan {
         var cut = JournalCut(upTo: limit)
         let examination = try JournalExamination(of: journal, upTo: limit) { try cut.take($0) }
         if let newer = examination.newer, limit >= newer.first {
+            let (what, advice) =
+                examination.isDamaged ? ("not sound, and", "Let that one salvage it") : ("not damaged:", "Run that one")
             throw StoreError(
                 .configuration,
                 """
-                the journal in \(dataFolder) is not damaged: only a newer build can read what follows turn \(newer.first - 1). \
-                Run that one; or give those turns up, with --upto \(newer.first - 1)
+                the journal in \(dataFolder) is \(what) only a newer build can read what follows turn \(newer.first - 1). \
+                \(advice); or give those turns up, with --upto \(newer.first - 1)
                 """)
         }
         let lostSnapshot = examination.snapshots.first { $0.problem == nil && $0.turn > journal.last }?.turn

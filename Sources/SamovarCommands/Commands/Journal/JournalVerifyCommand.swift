@@ -26,9 +26,10 @@ struct JournalVerifyCommand<Types: ProgramTypes>: AsyncParsableCommand {
         for warning in found.warnings { printError("warning: \(warning)") }
         guard !found.isSound else { return }
         if let newer = found.newer {
+            let advice = found.isDamaged ? "let `journal verify` of that one tell what can be kept" : "run that one"
             throw CommandFailure(
                 .configuration,
-                "only a newer build can read what follows turn \(newer.first - 1) of the journal in \(journal): run that one")
+                "only a newer build can read what follows turn \(newer.first - 1) of the journal in \(journal): \(advice)")
         }
         let help =
             found.rest.map {
@@ -55,7 +56,9 @@ struct JournalVerifyCommand<Types: ProgramTypes>: AsyncParsableCommand {
     }
 
     private static func value(of found: JournalExamination) -> MessagePackValue {
-        [
+        // What can be kept, the newer build tells.
+        let (salvageable, rest) = found.newer == nil ? (found.salvageable, found.rest) : (nil, nil)
+        return [
             "sound": .bool(found.isSound),
             "program": found.program.map { .string($0) } ?? .nil,
             "timeline": found.timeline.map { .string("\($0)") } ?? .nil,
@@ -66,8 +69,9 @@ struct JournalVerifyCommand<Types: ProgramTypes>: AsyncParsableCommand {
             "witnessed": .int(Int64(found.witnessed)),
             "batches": .int(Int64(found.batches)),
             "bytes": .int(Int64(found.bytes)),
-            "salvageable": found.salvageable.map { .int(Int64($0)) } ?? .nil,
-            "salvageableFromSnapshot": found.rest.map { .int(Int64($0.snapshot)) } ?? .nil,
+            "newerBuild": found.newer.map { .string($0.problem) } ?? .nil,
+            "salvageable": salvageable.map { .int(Int64($0)) } ?? .nil,
+            "salvageableFromSnapshot": rest.map { .int(Int64($0.snapshot)) } ?? .nil,
             "snapshots": .array(
                 found.snapshots.map {
                     ["turn": .int(Int64($0.turn)), "problem": $0.problem.map { .string($0) } ?? .nil]
