@@ -104,7 +104,7 @@ extension CounterStore {
     /// Appends a turn of a kind that there is not yet, as a newer build would have.
     ///
     /// - Returns: the turn before it.
-    fileprivate func appendNewer() throws -> Int {
+    func appendNewer() throws -> Int {
         let journal = try SQLiteJournal(at: data)
         let last = journal.last
         // Kind, time, instance, origin, root and event.

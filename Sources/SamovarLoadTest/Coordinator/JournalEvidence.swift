@@ -35,7 +35,8 @@ enum JournalEvidence {
                 }
                 return Reading(findings: judge.verdict(), turns: turns, bytes: bytes)
             } catch let error as ReplayError {
-                throw StoreError(.damaged, "the journal in \(location) cannot be read: \(error)")
+                let code: StoreError.Code = error.isOfNewerBuild ? .configuration : .damaged
+                throw StoreError(code, "the journal in \(location) cannot be read: \(error)")
             }
         }
     }
