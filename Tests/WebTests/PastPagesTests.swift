@@ -124,6 +124,26 @@ import Testing
         #expect(page.page.errors.contains("the program was built anew, and that build goes on"), "\(page.page.errors)")
     }
 
+    @Test func `A turn at which a former build trapped is computed by one that does not trap there`() async throws {
+        let scratch = try Scratch()
+        let (program, build) = (scratch.folder("trapdoor"), scratch.folder("build"))
+        let mended = try scratch.write("#!/bin/sh\nunset TRAP_AT_13\nexec '\(Executable.trapProgram)' \"$@\"\n", to: "mended")
+        for (from, to) in [(Executable.trapProgram, program), (mended, build)] {
+            // A process copies, as above.
+            #expect(try await Child("install", ["-m", "755", from, to], in: scratch).wait() == .exited(0))
+        }
+        let page = try await ServedPage(program, in: scratch, variables: ["TRAP_AT_13": "1"])
+        let sent = try await page.command("send", #"{"add":{"amount":13}}"#)
+        let turn = try #require(sent.firstMatch(of: /"turn":(\d+)/)?.1, "\(sent)")
+        try await eventually("the trap is named: \(page.page.errors)") {
+            let problem = try await bodyInTime(page, "state?turn=\(turn)")["problem"] as? String
+            return problem?.hasPrefix("turn \(turn): its replay trapped") == true
+        }
+        #expect(rename(build, program) == 0)
+        let answer = try await bodyInTime(page, "state?turn=\(turn)")
+        #expect(answer["problem"] == nil, "\(answer)")
+    }
+
     @Test func `The generic tool knows no program, and has no past`() async throws {
         let page = try await ServedPage(Executable.counter, tool: Executable.samovar)
         #expect(try body(page, "about")["hasPast"] as? Bool == false)

@@ -8,7 +8,7 @@ package struct ExecutableFile: Equatable, Sendable, CustomStringConvertible {
     private let nanoseconds: Int
 
     /// Nil if there is no file at this path.
-    init?(at path: String) {
+    package init?(at path: String) {
         var found = stat()
         guard stat(path, &found) == 0 else { return nil }
         #if canImport(Darwin)

@@ -25,8 +25,10 @@ final class ExplorerProcess: Sendable {
         var since = ContinuousClock.now
         var bell: AsyncStream<Void>.Continuation?
         var process: Int32?
-        /// Turns of this timeline that no explorer has come through, and how it ended.
+        /// Turns of this timeline that no explorer of this executable has come through, and how it ended.
         var blocked: [Int: String] = [:]
+        /// Of the newest explorer.
+        var executable: ExecutableFile?
         var timeline: String?
         /// Why it was ended.
         var reason: String?
@@ -134,8 +136,12 @@ final class ExplorerProcess: Sendable {
     private func runOnce() async {
         var options = PlatformOptions()
         options.processGroupID = 0
+        // One that cannot be found is not started either, and says nothing of the next.
+        let executable = (try? ownExecutable()).flatMap { ExecutableFile(at: $0) }
         let blocked = contents.withLock { contents in
             contents.reason = nil
+            // Another build may come through what ended the former.
+            if let executable, executable != contents.executable { (contents.executable, contents.blocked) = (executable, [:]) }
             return contents.blocked.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         }
         let arguments = arguments + ["--folder", folder] + (blocked.isEmpty ? [] : ["--blocked"] + blocked)
