@@ -85,7 +85,22 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand, HearingHangup {
         // One sequence hears all signals: what comes between two sequences is lost. It is there before a store reads its keys.
         let hangup: [UnixSignal] = settings.keys == nil ? [] : [.sighup]
         let signals = await UnixSignalsSequence(trapping: [.sigterm, .sigint] + hangup)
-        let deaths = try await withThrowingTaskGroup(of: String?.self) { group in
+        let deaths: String
+        do {
+            deaths = try await serve(supervisor, client, store, output, signals)
+        } catch {
+            await output.finish()
+            throw error
+        }
+        await output.finish()
+        guard deaths.isEmpty else { throw CommandFailure(.internal, deaths) }
+    }
+
+    /// Until nothing is left to do, or a signal has ended all children in order; says which effects died.
+    private func serve(
+        _ supervisor: Supervisor, _ client: StoreClient, _ store: StoreAccess, _ output: ViewThread, _ signals: UnixSignalsSequence
+    ) async throws -> String {
+        try await withThrowingTaskGroup(of: String?.self) { group in
             let (interruptions, interruption) = AsyncStream<Void>.makeStream()
             group.addTask {
                 try await supervisor.run()
@@ -128,8 +143,6 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand, HearingHangup {
             }
             return ""
         }
-        await output.finish()
-        guard deaths.isEmpty else { throw CommandFailure(.internal, deaths) }
     }
 
     /// Where a store of this machine has its data and its sockets.

@@ -22,9 +22,10 @@ final class ErrorThread: Sendable {
 
     /// In bytes; what is being written has as much room again.
     private static let limit = 4 << 20
-    /// Where nothing was taken for so long, nobody reads.
-    private static let patience = Duration.seconds(5)
+    /// Bytes that are written at once: a reader who takes them reads, however long the line is.
+    private static let piece = 4_096
 
+    private let patience: Duration
     private let state = Mutex(State())
     private let news = DispatchSemaphore(value: 0)
 
@@ -34,7 +35,9 @@ final class ErrorThread: Sendable {
         installed.withLock { $0 = thread }
     }
 
-    init(writingTo file: Int32) throws {
+    /// - Parameter patience: where nothing was taken for so long, nobody reads.
+    init(writingTo file: Int32, patience: Duration = .seconds(5)) throws {
+        self.patience = patience
         try startThread("samovar-errors") { [self] in
             while true {
                 news.wait()
@@ -50,8 +53,12 @@ final class ErrorThread: Sendable {
             // Each by itself: whatever else writes there comes between lines.
             for text in texts {
                 // Where nobody reads what went wrong, there is nowhere left to say it.
-                _ = writeAll(Array(text.utf8), to: file)
-                state.withLock { $0.moved = .now }
+                var rest = Array(text.utf8)[...]
+                while !rest.isEmpty {
+                    _ = writeAll(Array(rest.prefix(Self.piece)), to: file)
+                    rest = rest.dropFirst(Self.piece)
+                    state.withLock { $0.moved = .now }
+                }
             }
         }
     }
@@ -81,7 +88,7 @@ final class ErrorThread: Sendable {
 
     /// Waits until there is room, as long as somebody reads.
     func room() async {
-        while state.withLock({ $0.bytes > Self.limit / 2 && ContinuousClock.now - $0.moved < Self.patience }) {
+        while state.withLock({ $0.bytes > Self.limit / 2 && ContinuousClock.now - $0.moved < patience }) {
             do { try await Task.sleep(for: .milliseconds(10)) } catch { return }
         }
     }

@@ -175,12 +175,13 @@ package final class Supervisor: Sendable {
             }
             guard !isEnding(role) else { return }
             // A store that had folder and port before waits for whatever has one by now, such as a command that reads a long journal.
-            let isInUse = role.isStore && !isFirst && status == .exited(CommandFailure.Code.tryLater.rawValue)
             let isEarly = isFirst && ContinuousClock.now - started < earlyLife
+            let isInUse = role.isStore && !isEarly && status == .exited(CommandFailure.Code.tryLater.rawValue)
+            let isWaitedFor = isFirstOfSeveral(role) && !isEarly && Self.isMistake(status)
             // A port that is taken stays so. What ends a page later is mended by another start.
             let isTaken = role == .page && isEarly && status == .exited(CommandFailure.Code.unavailable.rawValue)
             let isForbidden = role.isStore && isFirst && status == .exited(CommandFailure.Code.noPermission.rawValue)
-            if !isInUse, case .exited(let code) = status,
+            if !isInUse, !isWaitedFor, case .exited(let code) = status,
                 isTaken || isForbidden || Self.finalCodes(of: role, isEarly: isEarly).contains(code),
                 let failure = CommandFailure.Code(rawValue: code)
             {
@@ -197,9 +198,12 @@ package final class Supervisor: Sendable {
                 }
                 throw CommandFailure(failure, "the \(role.name) cannot run; see its message above")
             }
+            let isPatient = isWaitedFor || isInUse && isFirst
             isFirst = false
             if let status { logger.warning("\(role.name) ended (\(status.words)); starting it again") }
             if ContinuousClock.now - started >= Self.usefulLife { pause = .zero }
+            // It may have replayed all of the journal before.
+            if isPatient { pause = Self.longestPause }
             if pause > .zero { try await Task.sleep(for: pause) }
             pause = min(max(pause * 2, .milliseconds(100)), Self.longestPause)
         }
@@ -210,6 +214,17 @@ package final class Supervisor: Sendable {
         guard case .worker = role else { return [64, 65, 70, 75, 78] }
         // What a handler calls may end its worker with any code, at any time.
         return isEarly ? [64, 78] : []
+    }
+
+    /// The others wait for a journal that only the first store may begin, and it may be where the database was long away that a mistake
+    /// shows late.
+    private func isFirstOfSeveral(_ role: Role) -> Bool {
+        role == .store(0)
+            && state.withLock { state in arguments.keys.contains { $0.isStore && $0 != role && !state.finished.contains($0) } }
+    }
+
+    private static func isMistake(_ status: TerminationStatus?) -> Bool {
+        [CommandFailure.Code.usage, .noPermission, .configuration].contains { status == .exited($0.rawValue) }
     }
 
     /// A store has ended for good.

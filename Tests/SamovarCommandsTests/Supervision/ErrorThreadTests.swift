@@ -18,7 +18,8 @@ struct ErrorThreadTests {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
         self.ends = (ends[0], ends[1])
-        errors = try ErrorThread(writingTo: ends[1])
+        // A machine that gives neither thread a turn for long is no reader who stands still.
+        errors = try ErrorThread(writingTo: ends[1], patience: .seconds(60))
     }
 
     /// The beginnings of lines that were read.

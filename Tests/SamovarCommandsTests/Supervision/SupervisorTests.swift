@@ -37,10 +37,25 @@ struct SupervisorTests {
         try await expectOtherGoesOn(after: code, earlyLife: .seconds(10))
     }
 
-    @Test(arguments: [64, 75, 78]) func `What ends the first start of a store late is no mistake, and leaves the other one alone`(
+    @Test(arguments: [64, 78]) func `What ends the first start of a store late is no mistake, and leaves the other one alone`(
         _ code: Int32
     ) async throws {
         try await expectOtherGoesOn(after: code, earlyLife: .zero)
+    }
+
+    @Test(arguments: [64, 77, 78]) func `The first store, which alone may begin a journal, is started again whatever ends it late`(
+        _ code: Int32
+    ) async throws {
+        let scratch = try Scratch()
+        let starts = scratch.folder("starts")
+        let supervisor = supervisor("echo start >> \(starts); exit \(code)", Self.serving, earlyLife: .zero)
+        async let end: Void = supervisor.run()
+        try await eventually("it is started again") {
+            FileManager.default.contents(atPath: starts)?.starts(with: Data("start\nstart\n".utf8)) == true
+        }
+        #expect(supervisor.children.contains { $0.role == .store(1) }, "and the other one goes on")
+        await supervisor.end()
+        try await end
     }
 
     /// A store that ends so when both run is not started again, and the other one serves.
@@ -119,11 +134,14 @@ struct SupervisorTests {
     }
 
     /// A store that ends with 1, and then with this code, is started a third time.
-    private func requireTriedAgain(after code: Int) async throws {
+    ///
+    /// - Parameter first: in place of 1.
+    private func requireTriedAgain(after code: Int, first: Int = 1, earlyLife: Duration = .seconds(10)) async throws {
         let scratch = try Scratch()
         let starts = scratch.folder("starts")
         let supervisor = supervisor(
-            "echo start >> \(starts); case $(grep -c start \(starts)) in 1) exit 1;; 2) exit \(code);; *) \(Self.serving);; esac")
+            "echo start >> \(starts); case $(grep -c start \(starts)) in 1) exit \(first);; 2) exit \(code);; *) \(Self.serving);; esac",
+            earlyLife: earlyLife)
         async let end: Void = supervisor.run()
         try await eventually("it is started a third time") {
             FileManager.default.contents(atPath: starts) == Data("start\nstart\nstart\n".utf8)
@@ -134,6 +152,10 @@ struct SupervisorTests {
 
     @Test func `A store that finds its folder in use when it is started again is tried until it serves`() async throws {
         try await requireTriedAgain(after: 75)
+    }
+
+    @Test func `A store that finds its folder in use late in its first start is tried until it serves`() async throws {
+        try await requireTriedAgain(after: 75, first: 75, earlyLife: .zero)
     }
 
     @Test func `A folder that is in use at the first start ends the whole`() async throws {
