@@ -11,7 +11,7 @@ struct PackageTemplate {
         [
             ScaffoldFile(path: "Package.swift", text: manifest),
             ScaffoldFile(path: "README.md", text: readme),
-            ScaffoldFile(path: ".gitignore", text: ".build\n.samovar\n"),
+            ScaffoldFile(path: ".gitignore", text: gitignore),
             ScaffoldFile(path: "config/local.yaml", text: settings),
             ScaffoldFile(path: "Sources/\(name.module)/\(name.type).swift", text: program),
             ScaffoldFile(path: "Sources/\(name.module)/\(name.app).swift", text: app),
@@ -24,9 +24,15 @@ struct PackageTemplate {
     private var container: [ScaffoldFile] {
         [
             ScaffoldFile(path: "Dockerfile", text: dockerfile),
-            ScaffoldFile(path: ".dockerignore", text: ".build\n.git\n.samovar\n"),
+            ScaffoldFile(path: ".dockerignore", text: dockerignore),
         ]
     }
+
+    /// Keys are no part of a package. The folder at the root alone: where case does not count, sources have a folder Keys.
+    private var gitignore: String { ".build\n.samovar\n/keys\n*.key\n" }
+
+    /// The same, in Docker's words: a name without `**/` is one at the root.
+    private var dockerignore: String { ".build\n.git\n.samovar\nkeys\n**/*.key\n" }
 
     /// Whether the package has, or can fetch, all that it needs.
     private var isSelfContained: Bool {

@@ -57,6 +57,13 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
         #expect(try files(ScaffoldChoices())["README.md"]?.contains("| `Vendor/samovar` | the sources of Samovar") == true)
     }
 
+    @Test func `Keys that are made in a package go neither into its repository nor into an image`() throws {
+        let files = try files(ScaffoldChoices())
+        // Not "keys": where case does not count, that has git leave out the folders Keys of the sources in Vendor.
+        #expect(files[".gitignore"] == ".build\n.samovar\n/keys\n*.key\n")
+        #expect(files[".dockerignore"] == ".build\n.git\n.samovar\nkeys\n**/*.key\n")
+    }
+
     @Test func `Its unit is started again however often it ends, but for ends that no start mends`() throws {
         let unit = try #require(try files(ScaffoldChoices())["config/tea-timer.service"])
         let settings = unit.components(separatedBy: "[Service]")[0]
