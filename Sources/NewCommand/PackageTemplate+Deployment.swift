@@ -42,7 +42,10 @@ extension PackageTemplate {
         RuntimeDirectoryMode=0700
         Environment=SAMOVAR_RUNTIME_DIR=/run/\(name.package) SAMOVAR_DATA=/var/lib/\(name.package)/data
         ExecStart=/opt/\(name.package)/\(name.package) up --workers \(choices.distributed ? 2 : 0)
+        # `up` tells its children to drain, and ends them after some seconds.
         TimeoutStopSec=30
+        # Only `up` is told to end, and ends its children: it would start a store again that ended by itself.
+        KillMode=mixed
         Restart=on-failure
         RestartSec=1
         # Another start cannot help: a wrong command line, damaged data, a program that does not survive its journal, a setting or a

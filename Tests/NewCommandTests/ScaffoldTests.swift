@@ -72,6 +72,20 @@ private let combinations: [ScaffoldChoices] = (0..<32).map { bits in
         #expect(unit.contains("\nRestartPreventExitStatus=64 65 70 77 78\n"))
     }
 
+    @Test func `Its unit ends and starts it again as the unit of this repository does`() throws {
+        let names = [
+            "Type", "TimeoutStopSec", "KillMode", "Restart", "RestartSec", "RestartPreventExitStatus", "StartLimitIntervalSec",
+        ]
+        func settings(_ unit: String) -> [Substring] {
+            unit.split(separator: "\n").filter { line in names.contains { line.hasPrefix("\($0)=") } }
+        }
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let ours = settings(try String(contentsOf: root.appending(path: "config/systemd/samovar@.service"), encoding: .utf8))
+        #expect(ours.count == names.count)
+        let unit = try #require(try files(ScaffoldChoices())["config/tea-timer.service"])
+        #expect(settings(unit) == ours)
+    }
+
     @Test(arguments: [("backup", "samovar-backup"), ("TeaTimer", "samovar-teatimer")])
     func `The user of its unit is none that a system has of its own`(name: String, user: String) throws {
         let files = PackageTemplate(name: try ScaffoldName(name), choices: ScaffoldChoices(), source: .copy(of: "/here")).files
