@@ -18,6 +18,15 @@ import Testing
         #expect(check?.contains(" TMPDIR=/var/lib/counter ") == true)
     }
 
+    @Test func `The store's container has the store's folder of keys, and none has the folder with the keys of all peers`() throws {
+        let lines = try Checkout.text("docker-compose.yml").split(separator: "\n").map { $0.drop { $0 == " " } }
+        #expect(lines.filter { $0.hasPrefix("- ./keys") } == ["- ./keys/store:/keys/store:ro"])
+        // Where the commands in its head have them made, and where the store looks for them.
+        let maker = try #require(lines.first { $0.hasPrefix("#   keys() {") })
+        #expect(maker.contains(#"-v "$PWD/keys:/keys""#) && maker.contains("--keys /keys/store;"))
+        #expect(lines.contains { $0.hasPrefix("command: [store,") && $0.hasSuffix(" --keys, /keys/store]") })
+    }
+
     /// Poison and memory end a store up to ten times until what ends it is given up (docs/guarantees.md), and systemd counts starts.
     @Test(arguments: [("samovar@", "64 65 70 77 78"), ("samovar-store@", "64 65 70 77 78"), ("samovar-worker@", "64 77 78")])
     func `A unit is started again however often it ends, but for ends that no start mends`(_ name: String, _ final: String) throws {
