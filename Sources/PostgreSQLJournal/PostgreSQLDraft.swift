@@ -24,7 +24,8 @@ final class PostgreSQLDraft: JournalDraft {
     ) throws(JournalError) {
         self.target = target
         var place = target
-        place.schema += "_draft"
+        // A name that no place can have: nothing but drafts is removed there.
+        place.schema += "-draft"
         self.place = place
         self.identity =
             identity == .same ? source.identity : UniqueID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))

@@ -227,6 +227,23 @@ struct PostgreSQLJournalTests {
         #expect(try PostgreSQLJournal(at: place).last == 1)
     }
 
+    @Test func `A draft removes what a former one has left, and no journal of another place`() async throws {
+        let server = try await TestServer.common()
+        let place = try server.journal().place
+        var trial = try #require(PostgreSQLPlace(place.address, schema: "\(place.schema)_draft"))
+        trial.patience = place.patience
+        #expect(try PostgreSQLJournal.create(at: trial))
+        try PostgreSQLJournal(at: trial).append(Batch(first: 1, last: 1, bytes: [1]))
+        let draft = "\(place.schema)-draft"
+        #expect(PostgreSQLPlace(place.address, schema: draft) == nil)
+
+        try server.run("CREATE SCHEMA \"\(draft)\" CREATE TABLE batches ()")
+        let second = try place.draft(from: PostgreSQLJournal(at: place, access: .examination), as: .new, behind: nil)
+        try second.finish()
+        _ = try second.install()
+        #expect(try PostgreSQLJournal(at: trial).last == 1)
+    }
+
     @Test func `A journal that cannot be given to the role of its stores stays where it is`() async throws {
         // Of its own, since it refuses what others do.
         let server = try await TestServer()
