@@ -7,6 +7,8 @@ enum JournalSchema {
     static let version = 1
     /// The one partition that a store has.
     static let partition = 0
+    /// Those that a store reads and writes: all that are made.
+    private static let tables = ["format", "partitions", "batches", "facts", "snapshots", "snapshot_parts", "stores"]
 
     /// Makes the tables; all of them or nothing.
     ///
@@ -61,11 +63,24 @@ enum JournalSchema {
         to role: String, at place: PostgreSQLPlace, over connection: inout PostgreSQLConnection
     ) throws(PostgreSQLError) {
         let name = try connection.run("SELECT quote_ident($1)", [.text(role)]).text(0, 0)
+        let tables = Self.tables.map(place.table).joined(separator: ", ")
         try connection.run(
             """
             GRANT USAGE ON SCHEMA "\(place.schema)" TO \(name);
-            GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "\(place.schema)" TO \(name);
+            GRANT SELECT, INSERT, UPDATE, DELETE ON \(tables) TO \(name);
             """)
+    }
+
+    /// Whether the schema holds anything: a table, a function, a type, an extension.
+    static func isUsed(
+        _ place: PostgreSQLPlace, over connection: inout PostgreSQLConnection
+    ) throws(PostgreSQLError) -> Bool {
+        let sql = """
+            SELECT EXISTS (
+                SELECT FROM pg_depend JOIN pg_namespace AS n ON n.oid = refobjid
+                WHERE refclassid = 'pg_namespace'::regclass AND deptype = 'n' AND nspname = $1)
+            """
+        return try connection.run(sql, [.text(place.schema)]).boolean(0, 0)
     }
 
     /// Whether there is a journal.
@@ -100,19 +115,31 @@ extension PostgreSQLValue {
 extension PostgreSQLJournal {
     /// Makes the tables of a journal, by a role that may make a schema. The role of the store needs to read and write them and no more.
     ///
+    /// A schema is a journal's alone, for it gets another name when the journal is replaced.
+    ///
     /// - Returns: false if there is a journal already, which stays as it is.
-    /// - Throws: ``JournalError``.
+    /// - Throws: ``JournalError``; of code ``JournalError/Code/misuse`` if the schema holds something else.
     public static func create(at place: PostgreSQLPlace) throws(JournalError) -> Bool {
         // Who may not make a schema can be told that it is there.
         if try JournalSchema.exists(at: place) { return false }
         var server = JournalServer(place)
         do throws(PostgreSQLError) {
-            try server.transaction { connection throws(PostgreSQLError) in try connection.run(JournalSchema.creation(place)) }
-            return true
+            let isMade = try server.transaction { connection throws(PostgreSQLError) -> Bool in
+                guard try !JournalSchema.isUsed(place, over: &connection) else { return false }
+                try connection.run(JournalSchema.creation(place))
+                return true
+            }
+            if isMade { return true }
         } catch {
-            // There is a table of that name, or of two who make it at once the other was faster.
-            if error.state == "42P07" || error.state == "23505" { return false }
-            throw JournalError(error, "The journal at \(place) cannot be made.")
+            // A name is taken meanwhile.
+            guard error.state == "42P07" || error.state == "23505" else {
+                throw JournalError(error, "The journal at \(place) cannot be made.")
+            }
         }
+        // Of two who make it at once the other was faster.
+        if try JournalSchema.exists(at: place) { return false }
+        throw JournalError(
+            .misuse,
+            "The schema \(place.schema) holds something else, and a journal needs one of its own: name another with schema=NAME.")
     }
 }

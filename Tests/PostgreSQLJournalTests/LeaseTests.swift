@@ -257,5 +257,12 @@ struct LeaseTests {
         try lease.release()
         let error = #expect(throws: JournalError.self) { try own.archive() }
         #expect(error?.message.hasSuffix("cannot be archived: that takes the role that made it.") == true)
+
+        try server.run("CREATE TABLE \(place.table("orders")) ()")
+        #expect(try !place.create(for: "shop"))
+        var connection = try server.connect()
+        let question = "SELECT has_table_privilege('shop', '\(place.schema).orders', 'SELECT')"
+        let mayRead = try connection.run(question, []).boolean(0, 0)
+        #expect(!mayRead, "what is made there beside the journal is nothing of the store's")
     }
 }

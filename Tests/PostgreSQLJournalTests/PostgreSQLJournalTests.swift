@@ -198,6 +198,28 @@ struct PostgreSQLJournalTests {
         }
     }
 
+    @Test(arguments: [
+        "CREATE TABLE PLACE.orders ()", "CREATE TABLE PLACE.facts ()", "CREATE VIEW PLACE.orders AS SELECT 1",
+        "CREATE TYPE PLACE.size AS ENUM ('small')", "CREATE FUNCTION PLACE.one() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    ])
+    func `A schema that holds something else is refused for a journal, and stays as it is`(_ sql: String) async throws {
+        let server = try await TestServer.common()
+        let place = try server.place()
+        try server.run("CREATE SCHEMA \(place.schema); \(sql.replacing("PLACE", with: place.schema))")
+        let error = #expect(throws: JournalError.self) { try PostgreSQLJournal.create(at: place) }
+        #expect(error?.code == .misuse && error?.message.hasPrefix("The schema \(place.schema) holds something else") == true)
+        var connection = try server.connect()
+        let isUntouched = try connection.run("SELECT to_regclass('\(place.schema).partitions') IS NULL", []).boolean(0, 0)
+        #expect(isUntouched)
+    }
+
+    @Test func `A schema that was made empty takes a journal`() async throws {
+        let server = try await TestServer.common()
+        let place = try server.place()
+        try server.run("CREATE SCHEMA \(place.schema)")
+        #expect(try PostgreSQLJournal.create(at: place))
+    }
+
     @Test func `A place has one draft at a time, whose session is the only one that writes it`() async throws {
         // Of its own, since sessions are ended there.
         let server = try await TestServer()

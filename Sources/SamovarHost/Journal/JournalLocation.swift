@@ -232,7 +232,15 @@ public struct JournalLocation: Sendable, CustomStringConvertible {
             guard let place else {
                 throw StoreError(.configuration, "a data folder needs no `journal init`: name a place with --journal")
             }
+            return try Self.create(at: place, for: role)
+        }
+    }
+
+    private static func create(at place: any FencedJournalPlace, for role: String?) throws(StoreError) -> Bool {
+        do {
             return try place.create(for: role)
+        } catch {
+            throw error.code == .misuse ? StoreError(.configuration, "\(error)") : StoreError(error)
         }
     }
 }
