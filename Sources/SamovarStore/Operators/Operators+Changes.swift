@@ -120,7 +120,23 @@ extension Operators {
         guard controls.count <= max(settings.operatorControls, ledger.controls.count) else {
             throw AdminRefusal(text: "\(settings.operatorControls) pauses and rules are the most that operators may set")
         }
+        // What is set with a longer one, as by the program, can be taken away.
+        guard controls.count < ledger.controls.count || Self.names(in: control).allSatisfy(Self.isShort) else {
+            throw AdminRefusal(text: "a name has at most 1,024 bytes")
+        }
         return [Change(record: .controlled(control), notice: .controlled(control))]
+    }
+
+    /// No longer than the name of a worker's queue. Each start and each snapshot reads or writes what is set.
+    private static func isShort(_ name: String) -> Bool { name.utf8.count <= WorkerOffer.queueLimit }
+
+    private static func names(in control: Control) -> [String] {
+        switch control {
+        case .requeue, .drop: []
+        case .pause(.queue(let queue)), .resume(.queue(let queue)): [queue.name]
+        case .pause(.label(let label)), .resume(.label(let label)): [label.text]
+        case .rule(let queue, let rules): [queue.name] + (rules.shares?.weights.keys.map(\.text) ?? [])
+        }
     }
 
     private static func place(_ arguments: MessagePackValue) throws(AdminRefusal) -> QueueOrLabel {

@@ -209,6 +209,35 @@ import Testing
         }
     }
 
+    @Test mutating func `A name of more than 1,024 bytes is refused, unless what is set with it is taken away`() throws {
+        var bench = try PartBench()
+        let (longest, long) = (String(repeating: "é", count: 512), String(repeating: "é", count: 513))
+        func requests(_ name: String) -> [(String, MessagePackValue)] {
+            [
+                ("resume", ["queue": .string(name)]), ("resume", ["label": .string(name)]), ("pause", ["queue": .string(name)]),
+                ("pause", ["label": .string(name)]), ("rule", ["queue": .string(name), "rate": 5]),
+                ("rule", ["queue": "mail", "shares": .map([MessagePackPair(.string(name), 2)])]),
+            ]
+        }
+        for (verb, arguments) in requests(long) {
+            let answer = try ask(verb, with: arguments, &bench)
+            #expect(answer == "a name has at most 1,024 bytes", "\(verb)")
+        }
+        let count = bench.turns.state.ledger.controls.count
+        #expect(count == 0)
+        for (verb, arguments) in requests(longest) {
+            let answer = try ask(verb, with: arguments, &bench)
+            #expect(answer["changed"] != nil, "\(verb)")
+        }
+
+        bench.turns.write(.controlled(.pause(.queue(Queue(long)))), origin: .operator, sender: nil, now: at(1))
+        bench.turns.write(.controlled(.rule(Queue(long), QueueRules(shares: .init()))), origin: .operator, sender: nil, now: at(1))
+        for verb in ["resume", "rule"] {
+            let answer = try ask(verb, with: ["queue": .string(long)], &bench)
+            #expect(answer["changed"] == true, "\(verb)")
+        }
+    }
+
     @Test mutating func `The interval of a rate is a millisecond at least, and a day at most`() throws {
         var bench = try PartBench()
         func rule(_ milliseconds: Int64) -> MessagePackValue { ["queue": "mail", "rate": 5, "milliseconds": .int(milliseconds)] }
