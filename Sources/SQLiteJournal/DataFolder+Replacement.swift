@@ -9,6 +9,19 @@ extension DataFolder {
     /// Whether one waits to be installed, as it does when its installation was cut short.
     public var hasReplacement: Bool { FileSystem.exists(replacement) }
 
+    /// Whether a path is one in a data folder, also by a link, and whether or not something is there.
+    package static func isIn(_ folder: String, _ path: String) -> Bool {
+        var above = path
+        // Each step up has a shorter path, so this ends.
+        while !FileSystem.exists(above), FileSystem.parent(of: above) != above {
+            // Where it leads nobody knows before the folder in front of it is made.
+            if above.hasSuffix("/..") { return true }
+            above = FileSystem.parent(of: above)
+        }
+        let (place, home) = (FileSystem.resolved(above), FileSystem.resolved(folder))
+        return place == home || place.hasPrefix(home + "/")
+    }
+
     func requireNoReplacement() throws(JournalError) {
         guard hasReplacement else { return }
         throw JournalError(

@@ -282,6 +282,8 @@ import Testing
         let store = try await CounterStore(workers: 0)
         let before = try await store.increment(200)
         let load = try store.start(["send", "-"], input: String(repeating: "increment\n", count: 6_000))
+        let inside = try await store.run("journal", "export", "\(store.data)/replacement")
+        #expect(inside.end == .exited(74) && inside.errors.contains("itself: name one elsewhere"), "\(inside.errors)")
         for number in 1...3 {
             let copy = store.scratch.folder("copy-\(number)")
             let export = try await store.run("journal", "export", copy)
@@ -307,6 +309,7 @@ import Testing
         let copy = store.scratch.folder("copy")
         #expect(try await store.run("journal", "export", copy).end == .exited(0))
         #expect(try await store.run("journal", "export", copy).end == .exited(64))
+        #expect(try await store.run("journal", "export", "\(store.data)/replacement").end == .exited(78))
         let verified = try Child(Executable.counter, ["journal", "verify", "--json", "--data", copy], in: store.scratch)
         #expect(try await verified.wait() == .exited(0))
         #expect(try #require(try verified.json["last"] as? Int) > turns[2])

@@ -12,12 +12,17 @@ enum JournalCopy {
     /// timeline: for reading, and for the day the original is lost.
     ///
     /// - Parameters:
+    ///   - dataFolder: of the store. A copy in it might count as a part of its journal, such as what is to replace it.
     ///   - snapshot: one of the last turn, beside those that there are.
     ///   - progress: told how far it is, and may throw to give up. Nothing is left of the copy then.
     static func export(
-        _ source: any StoredJournal, through turn: Int, to folder: String, with snapshot: Snapshot? = nil,
-        progress: (Int) throws(JournalError) -> Void
+        _ source: any StoredJournal, through turn: Int, to folder: String, outside dataFolder: String?,
+        with snapshot: Snapshot? = nil, progress: (Int) throws(JournalError) -> Void
     ) throws {
+        if let dataFolder, DataFolder.isIn(dataFolder, folder) {
+            throw StoreError(
+                .configuration, "\(folder) is in the data folder \(dataFolder) itself: name one elsewhere for the backup")
+        }
         let draft = try JournalBuilder(at: folder, from: source, as: .same)
         try fill(draft, from: source, through: turn, with: snapshot, progress: progress)
     }
@@ -176,7 +181,7 @@ public enum JournalBackup {
                     guard error.code == .busy else { throw StoreError(error) }
                     return nil
                 }
-                try JournalCopy.export(journal, through: journal.last, to: copy) { _ in }
+                try JournalCopy.export(journal, through: journal.last, to: copy, outside: location.dataFolder) { _ in }
                 try journal.close()
                 return journal.last
             }

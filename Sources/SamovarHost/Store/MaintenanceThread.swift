@@ -3,6 +3,7 @@ import Foundation
 import Journal
 import JournalChain
 import SamovarStore
+import SQLiteJournal
 import Synchronization
 
 /// What a store does beside its service, on a thread of its own and at a low priority: snapshots, trimming, backups, and reading once what
@@ -149,7 +150,9 @@ final class MaintenanceThread: Sendable {
     private func export(through turn: Int, to folder: String, withSnapshot: Bool) {
         do {
             let snapshot = withSnapshot ? try makeSnapshot(through: turn) : nil
-            try JournalCopy.export(opened.journal, through: turn, to: folder, with: snapshot) { done throws(JournalError) in
+            try JournalCopy.export(
+                opened.journal, through: turn, to: folder, outside: opened.folder?.path, with: snapshot
+            ) { done throws(JournalError) in
                 try proceed()
                 report(.copied(through: done))
             }
