@@ -70,7 +70,7 @@ enum Buttons: Program {
         .run(effect, id: "file", policy: .serial(limit: 100), retry: .times(2), timeout: .seconds(10))
     }
 
-    /// Saves when the store ends, and loads when it is back, since somebody may have written to the file meanwhile. A store that
+    /// Orders a save when the store ends, and a load when it is back, since somebody may have written to the file meanwhile. A store that
     /// ends hands out no work any more: the order to save waits in the journal, and is carried out after the next start.
     static func subscriptions(_ state: State) -> [Subscription<Buttons>] {
         [.on(.draining, id: "leaving", send: .leaving), .on(.resumed, id: "returned", send: .returned)]

@@ -71,7 +71,8 @@ public struct Subscription<P: Program>: Equatable, Sendable {
 public enum Lifecycle: UInt8, Sendable {
     /// It was started again, after an end in order or a crash. Not sent by the first start of a timeline.
     case resumed = 1
-    /// It was asked to end, and still takes what follows from this message.
+    /// It was asked to end. Follow-ups and outputs of this message are taken; effects that it orders wait for the next start: a store that
+    /// ends hands out nothing.
     case draining = 2
 }
 
