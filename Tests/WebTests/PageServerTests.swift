@@ -240,6 +240,18 @@ import Testing
         #expect(page.page.end == nil)
     }
 
+    @Test func `A page that is asked to end does not say that it begins anew`() async throws {
+        let page = try await ServedPage()
+        // Whether the socket's end is heard before that of the page is chance.
+        for _ in 1...8 {
+            let other = try Child(Executable.tally, ["web", "--data", page.data, "--port", "0"], in: page.scratch)
+            try await eventually("the page is there: \(other.errors)") { other.output.contains("the page is at http://") }
+            other.send(SIGTERM)
+            #expect(try await other.wait() == .exited(0), "\(other.errors)")
+            #expect(!other.errors.contains("begins anew"), "\(other.errors)")
+        }
+    }
+
     @Test(arguments: [
         "\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "\0\u{1}\u{2}", "GET / HTTP/1.1\r\nContent-Length: many\r\n\r\n",
         "POST /api/v1/press HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",

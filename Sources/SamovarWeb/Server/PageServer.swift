@@ -62,6 +62,8 @@ struct PageServer: Sendable {
                     }
                 }
             } catch let error as SocketError {
+                // A server that is cancelled ends with an error of its socket.
+                guard !Task.isCancelled else { return }
                 // Somebody else has taken the port since it was found free.
                 guard hasBegun else { throw Self.failure(gate.port, error) }
                 request.logger.warning("the page's server begins anew: \(error.localizedDescription)")
