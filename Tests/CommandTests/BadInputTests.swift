@@ -79,6 +79,7 @@ import Testing
         (["journal", "salvage", "--upto", "-1"], "--upto -1 is no turn: they are numbered from 1"),
         (["view", "--at-least", "-1"], "--at-least -1 is no turn: they are numbered from 1"),
         (["store", "--accept-divergence", "-1"], "--accept-divergence -1 is no turn: they are numbered from 1"),
+        (["check", "--accept-divergence", "0"], "--accept-divergence 0 is no turn: they are numbered from 1"),
         (["up", "--workers", "-1"], "--workers -1 is not between 0 and 1024"),
         (["worker", "--slots", "-1"], "--slots -1 is not between 1 and 65536"),
         (["worker", "--queue", "http=0"], "--queue http=0: write NAME, or NAME=4 for at most 4 of its jobs at once"),

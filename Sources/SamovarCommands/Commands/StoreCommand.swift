@@ -75,8 +75,10 @@ struct AcceptanceOptions: ParsableArguments {
             valueName: "turn"))
     var acceptDivergence: [Int] = []
 
-    func validate() throws {
-        if let turn = acceptDivergence.first(where: { $0 < 1 }) {
+    func validate() throws { try Self.requireTurns(acceptDivergence) }
+
+    static func requireTurns(_ turns: [Int]) throws {
+        if let turn = turns.first(where: { $0 < 1 }) {
             throw ValidationError("--accept-divergence \(turn) is no turn: they are numbered from 1")
         }
     }

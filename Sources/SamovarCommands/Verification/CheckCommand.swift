@@ -20,10 +20,17 @@ struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
     }
 
     @OptionGroup var options: StoreOptions
-    @OptionGroup var acceptance: AcceptanceOptions
     @Flag(name: .customLong("insecure-tcp"), help: "Take TCP without keys for granted, as for `up`.") var insecureTcp = false
     @Option(name: .long, help: "The folder with the keys of the store, as for `up`.") var keys: String?
     @Option(name: .long, help: "text or json.") var format = OutputFormat.text
+    @Option(
+        name: .customLong("accept-divergence"), parsing: .unconditionalSingleValue,
+        help: ArgumentHelp(
+            "Check as if it were accepted that this build orders something else at a turn. May be given several times.",
+            discussion: "Nothing is written. Give it to `up` or `store` as well.", valueName: "turn"))
+    var acceptDivergence: [Int] = []
+
+    func validate() throws { try AcceptanceOptions.requireTurns(acceptDivergence) }
 
     func run() async throws {
         let (check, folder): (StartCheck, String)
@@ -47,7 +54,7 @@ struct CheckCommand<App: SamovarApp>: AsyncParsableCommand {
         let journal = try settings.journal(for: AppTypes<App>.self)
         var configuration = StoreConfiguration(journal: journal, endpoint: try settings.endpoint(for: AppTypes<App>.self))
         configuration.build = executableBuild
-        configuration.acceptedDivergences = Set(acceptance.acceptDivergence)
+        configuration.acceptedDivergences = Set(acceptDivergence)
         configuration.allowsInsecureTCP = settings.insecureTcp
         configuration.settings = settings.store
         configuration.keysFolder = settings.keys
