@@ -80,6 +80,16 @@ import Testing
         #expect(try await store.status("deadEffects") == 1)
     }
 
+    @Test func `One effect that died is counted as one by an up that ends when nothing is left to do`() async throws {
+        let store = try await CounterStore(Executable.trapProgram, workers: 0)
+        #expect(try await store.run("send", "kill").end == .exited(0))
+        store.up.send(SIGINT)
+        #expect(try await store.up.wait() == .exited(0), "\(store.up.errors)")
+        let up = try store.start(["up", "--until-idle", "--workers", "1"])
+        #expect(try await up.wait() == .exited(70), "\(up.errors)")
+        #expect(up.errors.contains("error: 1 effect died:\n  "), "\(up.errors)")
+    }
+
     @Test func `An update that does not return is named in the log, and so is its end`() async throws {
         let store = try await CounterStore(
             Executable.trapProgram, workers: 0, variables: ["SAMOVAR_STORE_SLOW_CALL_SECONDS": "1"])

@@ -271,7 +271,7 @@ struct UpCommand<App: SamovarApp>: AsyncParsableCommand, HearingHangup {
         var count = dead.count
         if case .int(let all)? = effects["deadCount"] { count = max(count, Int(all)) }
         let lines = dead.map { "  " + ViewText.line(of: $0) } + (count > dead.count ? ["  … and \(count - dead.count) more"] : [])
-        return "\(count) effects died:\n" + lines.joined(separator: "\n")
+        return "\(counted(count, "effect")) died:\n" + lines.joined(separator: "\n")
     }
 }
 

@@ -25,7 +25,7 @@ extension LoadReport {
             remarks.append(
                 "\(countText(withoutView)) inputs were followed by no view of their turn or a later one: they did not change it.")
         }
-        if counts.dead > 0 { remarks.append("\(countText(counts.dead)) effects died.") }
+        if counts.dead > 0 { remarks.append("\(countText(counts.dead)) effect\(counts.dead == 1 ? "" : "s") died.") }
         if !isOwn { remarks.append("The store was not started by this test, so its processor and memory are not in it.") }
         return remarks
     }
