@@ -178,4 +178,27 @@ import Testing
             #expect(help.output.contains("Example: counter journal \(command)"), "\(command)")
         }
     }
+
+    @Test func `The help of monitor tells of the past only where there is a program to replay it`() async throws {
+        for (executable, hasPast) in [(Executable.counter, true), (Executable.samovar, false)] {
+            let help = try await Self.help(executable, "monitor")
+            #expect(help.contains("buttons can be pressed, and the past looked at.") == hasPast, "\(help)")
+            #expect(help.contains("q leaves. The left arrow, while nothing has the focus, leads to the past") == hasPast)
+            #expect(help.contains("the past") == hasPast, "\(help)")
+        }
+    }
+
+    @Test func `The help of check does not say that an accepted turn is written down`() async throws {
+        let (check, store) = (try await Self.help(Executable.counter, "check"), try await Self.help(Executable.counter, "store"))
+        #expect(check.contains("--accept-divergence") && store.contains("--accept-divergence"))
+        #expect(check.contains("Nothing is written. Give it to `up` or `store` as well."), "\(check)")
+        #expect(!check.contains("It is written to the journal.") && store.contains("It is written to the journal."), "\(check)")
+    }
+
+    /// With a space wherever a line ends.
+    private static func help(_ executable: String, _ command: String) async throws -> String {
+        let help = try await Child.run(executable, [command, "--help"])
+        #expect(help.end == .exited(0), "\(help.errors)")
+        return help.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
 }

@@ -33,16 +33,22 @@ private func newestView(of client: StoreClient, atLeast turn: Int = 0, within li
 }
 
 struct MonitorCommand<Types: ProgramTypes>: AsyncParsableCommand {
+    /// A tool without a program replays nothing.
+    private static var hasPast: Bool { Types.schema != nil }
+
     static var configuration: CommandConfiguration {
-        CommandConfiguration(
+        let lookedAt = hasPast ? ", and the past looked at" : ""
+        let past = """
+             The left arrow, while nothing has the focus, leads to the past of the view: left and right step by a turn, page up and down by \
+            100, g goes to a turn that is typed, and End or Escape back to what is live. The past is replayed from the journal, as by `replay`.
+            """
+        return CommandConfiguration(
             commandName: "monitor",
-            abstract: "Watches the view and prints each one; in a terminal, buttons can be pressed, and the past looked at.",
+            abstract: "Watches the view and prints each one; in a terminal, buttons can be pressed\(lookedAt).",
             discussion: """
                 Example: \(executableName) monitor --format json
                 JSON is one line per view: {"turn":…,"instance":…,"view":…}. A store that is away is waited for.
-                In a terminal a panel is drawn: Tab and arrows move, Enter presses, digits press a button, q leaves. The left arrow, while \
-                nothing has the focus, leads to the past of the view: left and right step by a turn, page up and down by 100, g goes to a \
-                turn that is typed, and End or Escape back to what is live. The past is replayed from the journal, as by `replay`.
+                In a terminal a panel is drawn: Tab and arrows move, Enter presses, digits press a button, q leaves.\(hasPast ? past : "")
                 """)
     }
 
@@ -66,7 +72,7 @@ struct MonitorCommand<Types: ProgramTypes>: AsyncParsableCommand {
                 switch event {
                 case .view(let view):
                     if format == .text, RawTerminal.isThere {
-                        let past = Types.schema == nil ? nil : PastViews(arguments: options.store.arguments)
+                        let past = Self.hasPast ? PastViews(arguments: options.store.arguments) : nil
                         return try await PanelScreen(client: client, past: past, text: { try Types.screen(of: $0) }).run()
                     }
                     try show(view, on: screen)
