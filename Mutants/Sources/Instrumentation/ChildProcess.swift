@@ -52,13 +52,19 @@ struct ChildProcess: Sendable {
         }
         if let limits { DispatchQueue.global().asyncAfter(deadline: .now() + limits.seconds, execute: timer) }
         var output = Data()
+        let text = stop.map { Data($0.utf8) }
+        // Where the first line begins that has not been looked at: a test with thousands of cases prints as many lines.
+        var next = 0
         var isStopped = false
         while case let data = pipe.fileHandleForReading.availableData, !data.isEmpty {
             output.append(data)
-            if let stop, !isStopped, let found = output.firstRange(of: Data(stop.utf8)), output[found.upperBound...].contains(10) {
+            guard let text, !isStopped, let end = data.lastIndex(of: 10) else { continue }
+            let behind = output.count - (data.endIndex - end) + 1
+            if output[next..<behind].firstRange(of: text) != nil {
                 isStopped = true
                 process.terminate()
             }
+            next = behind
         }
         process.waitUntilExit()
         timer.cancel()

@@ -48,7 +48,8 @@ public struct Trial: Sendable {
     }
 
     private func environment(_ change: String) -> [String: String] {
-        var environment = ["SAMOVAR_MUTANT": change, "NO_COLOR": "1"]
+        // A backtrace would be a process of its own, which holds the pipe and may outlive the one that it reads.
+        var environment = ["SAMOVAR_MUTANT": change, "NO_COLOR": "1", "SWIFT_BACKTRACE": "enable=no"]
         if let reached { environment["SAMOVAR_REACHED"] = reached.path(percentEncoded: false) }
         return environment
     }
