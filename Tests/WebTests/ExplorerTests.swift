@@ -34,6 +34,21 @@ import Testing
         }
     }
 
+    @Test func `A block of the index whose next turns were trimmed begins anew with what is kept`() throws {
+        var random = SeededRandom(seed: 6)
+        let past = RandomPast(count: 8_000, snapshots: [7_000], &random)
+        past.shown = 5_000
+        var explorer = Explorer(checkpoints: KeptCheckpoints())
+        while explorer.hasWork(in: past) { try explorer.work(in: past) { false } }
+        (past.shown, past.firstRecord) = (8_000, 7_001)
+        for _ in 0..<10 where explorer.hasWork(in: past) { try explorer.work(in: past) { false } }
+        #expect(!explorer.hasWork(in: past))
+        #expect(explorer.index.block(of: 8_000)?.turns == 7_001..<8_001)
+        #expect(explorer.index.block(of: 5_000) == nil)
+        // Each turn was read once.
+        #expect(past.read == 6_000)
+    }
+
     @Test func `What stood in the way is tried again when something else is asked`() throws {
         let past = past()
         past.failure = RandomPast.WrongTurn()

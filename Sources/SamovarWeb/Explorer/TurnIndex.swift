@@ -84,7 +84,9 @@ struct TurnIndex {
 
 extension TurnIndex.Block {
     fileprivate mutating func note(_ record: Record) {
-        // A turn that is known, or not the next one, is none of this row.
+        // What lies between was trimmed: a row has no hole, and what is before it is not kept any more.
+        if record.turn > last + 1 { self = Self(first: record.turn) }
+        // A turn that is known is none of what follows.
         guard record.turn == last + 1 else { return }
         if marks.isEmpty || record.turn.isMultiple(of: TurnIndex.timeStride) { times.append(record.time.microseconds) }
         newest = record.time.microseconds
