@@ -44,7 +44,7 @@ import Testing
             var found: [Int] = []
             var place = isUp ? ExplorerRequest.Place.after(edge) : .before(edge)
             while true {
-                let answer = try explorer.answer(to: .turns(place, count: 37, filter), in: past) { Bool.random() }
+                let answer = try explorer.answer(to: .turns(place, count: 37, filter), in: past) { Int.random(in: 0..<50) == 0 }
                 let page = rows(answer)
                 #expect(page == page.sorted(by: >) && page.count <= 37)
                 found = isUp ? page + found : found + page
@@ -55,6 +55,31 @@ import Testing
             }
             #expect(found == expected.filter { isUp ? $0 > edge : $0 < edge }.reversed(), "\(filter)")
         }
+    }
+
+    @Test func `A search ends with the turn at which it has taken too long, and the next one goes on from there`() throws {
+        var random = SeededRandom(seed: 8)
+        let past = RandomPast(count: 3_000, &random)
+        var explorer = explorer()
+        var filter = TurnFilter()
+        filter.text = "nothing has this"
+        for isUp in [false, true] {
+            var looked = isUp ? 0 : past.all.count + 1
+            // However little time there is, it comes on.
+            for turns in [0] + Array(repeating: 100, count: 100) where looked != (isUp ? past.all.count : 1) {
+                let (begin, before) = (looked, past.read)
+                let place = isUp ? ExplorerRequest.Place.after(looked) : .before(looked)
+                let answer = try explorer.answer(to: .turns(place, count: 50, filter), in: past) { past.read > before + turns }
+                // The last one is read, and not looked at any more.
+                #expect(past.read - before <= turns + 1)
+                looked = try #require(answer.number("looked"))
+                #expect(isUp ? looked > begin : looked < begin)
+            }
+            #expect(looked == (isUp ? past.all.count : 1))
+        }
+        let before = past.read
+        let answer = try explorer.answer(to: .causes(of: 1), in: past) { past.read > before + 100 }
+        #expect(past.read - before == 101 && answer["isWhole"] == false)
     }
 
     @Test(arguments: seeds)

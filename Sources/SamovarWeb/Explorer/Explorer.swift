@@ -31,7 +31,8 @@ struct Explorer {
 
     // MARK: Answers
 
-    /// - Parameter isEnough: whether a search has taken so long that what is found so far shall be told.
+    /// - Parameter isEnough: whether a search has taken so long that what is found so far shall be told; asked before each turn
+    ///   that it reads.
     /// - Throws: `ExplorerError`; what reading the past throws.
     mutating func answer(
         to request: ExplorerRequest, in past: any FollowedPast, isEnough: () -> Bool = { false }

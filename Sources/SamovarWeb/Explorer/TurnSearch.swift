@@ -4,7 +4,7 @@ import SamovarWire
 
 /// Looks for turns, in pieces: what the index knows narrows them, and the records of the rest are read.
 struct TurnSearch {
-    /// Turns whose records are looked at before it is asked whether that is enough.
+    /// Turns whose records are looked at together, at most.
     static let piece = 1_024
     static let maximumFollowUps = 1_000
 
@@ -14,25 +14,32 @@ struct TurnSearch {
     let past: any FollowedPast
 
     /// Rows, newest first, and how far was looked.
+    ///
+    /// The first piece is one turn, which is looked at in any case: so each search comes on, however large its turns are. Those
+    /// that follow are larger and larger, and one that takes too long is left out.
     func rows(at place: ExplorerRequest.Place, isEnough: () -> Bool) throws -> MessagePackValue {
         let known = past.span.known
         var found: [Record] = []
         var looked: Int
+        // A list that leaves nothing out reads no more than it shows.
+        var (size, isFirst) = (filter.isEmpty ? count : 1, true)
         if case .after(let turn) = place {
             looked = max(turn, known.lowerBound - 1)
             while looked < known.upperBound, found.count < count {
-                let end = min(looked + pieceTurns, known.upperBound)
-                found += try matches(in: looked + 1...end, newest: false)
-                looked = end
-                if isEnough() { break }
+                let end = min(looked + size, known.upperBound)
+                let more = try matches(in: looked + 1...end, newest: false) { !isFirst && isEnough() }
+                guard let more else { break }
+                found += more
+                (looked, size, isFirst) = (end, min(2 * size, Self.piece), false)
             }
         } else {
             if case .before(let turn) = place { looked = min(turn, known.upperBound + 1) } else { looked = known.upperBound + 1 }
             while looked > known.lowerBound, found.count < count {
-                let begin = max(looked - pieceTurns, known.lowerBound)
-                found += try matches(in: begin...looked - 1, newest: true)
-                looked = begin
-                if isEnough() { break }
+                let begin = max(looked - size, known.lowerBound)
+                let more = try matches(in: begin...looked - 1, newest: true) { !isFirst && isEnough() }
+                guard let more else { break }
+                found += more
+                (looked, size, isFirst) = (begin, min(2 * size, Self.piece), false)
             }
         }
         if found.count > count { looked = found[count - 1].turn }
@@ -45,11 +52,9 @@ struct TurnSearch {
         ]
     }
 
-    /// A list that leaves nothing out reads no more than it shows.
-    private var pieceTurns: Int { filter.isEmpty ? count : Self.piece }
-
-    /// Those of some turns, at most one more than are wanted.
-    private func matches(in turns: ClosedRange<Int>, newest: Bool) throws -> [Record] {
+    /// Those of some turns, at most one more than are wanted; nil if it was enough before all were looked at.
+    private func matches(in turns: ClosedRange<Int>, newest: Bool, isEnough: () -> Bool) throws -> [Record]? {
+        guard !isEnough() else { return nil }
         guard var range = narrowed(turns) else { return [] }
         if !filter.isEmpty, !filter.needsRecords, let block = index.block(of: range.lowerBound), block.last >= range.upperBound {
             // The index tells exactly which they are.
@@ -59,10 +64,16 @@ struct TurnSearch {
             range = first...last
         }
         var found: [Record] = []
+        var isWhole = true
         try past.records(of: range) { record in
+            guard !isEnough() else {
+                isWhole = false
+                return false
+            }
             if filter.matches(record) { found.append(record) }
             return newest || found.count <= count
         }
+        guard isWhole else { return nil }
         return newest ? found.reversed() : found
     }
 
@@ -97,13 +108,16 @@ struct TurnSearch {
             let end = min(TurnIndex.turns(around: next).upperBound, last)
             defer { next = end + 1 }
             if let block = index.block(of: next), block.last >= end, !block.mayHold(followUpOf: turn) { continue }
+            var isWhole = true
             try past.records(of: next...end) { record in
+                guard rows.count < Self.maximumFollowUps, !isEnough() else {
+                    isWhole = false
+                    return false
+                }
                 if record.causeTurn == turn { rows.append(TurnText.row(of: record)) }
-                return rows.count < Self.maximumFollowUps
+                return true
             }
-            if rows.count >= Self.maximumFollowUps || isEnough() {
-                return (rows, end == last && rows.count < Self.maximumFollowUps)
-            }
+            guard isWhole else { return (rows, false) }
         }
         return (rows, true)
     }
