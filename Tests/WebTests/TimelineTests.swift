@@ -58,6 +58,60 @@ struct TimelineTests {
         #expect(browser.complaints.isEmpty, "\(browser.complaints)")
     }
 
+    /// Has the page keep each question whose address has this in it until `letGo()`, and remember it in `asked`.
+    private static func held(_ part: String) -> String {
+        """
+        (() => { const answer = window.fetch, go = new Promise((resolve) => (window.letGo = resolve)); window.asked = [];
+        window.fetch = async (address, options) => {
+          if (!address.includes('\(part)')) return answer(address, options);
+          window.asked.push({ address, signal: options?.signal });
+          await go;
+          return answer(address, options);
+        }; })()
+        """
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `While a person scrubs one question is out, and then the turn is shown at which the scrubber stands`() async throws {
+        let (page, browser) = try await timeline(Self.three)
+        try await browser.shows("setGoal", in: "main .turns")
+        _ = try await browser.value(Self.held("/turns?"))
+        let asked = try await browser.value(
+            """
+            (() => { const r = document.querySelector('main input[type=range]');
+            for (let i = 0; i < 50; i++) { r.value = i % 4 + 1; r.oninput(); } return window.asked.length; })()
+            """)
+        // None, if the one for the newest turns is still out.
+        #expect(try #require(asked as? Int) <= 1)
+        _ = try await browser.value("window.letGo()")
+        try await eventually("turn 2 is chosen") { try await browser.value(Self.chosen) as? String == "2" }
+        #expect(try #require(try await browser.value("window.asked.length") as? Int) <= 2)
+        #expect(page.page.end == nil)
+        #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func `Who leaves a turn for another one waits for no answer about the former`() async throws {
+        let (page, browser) = try await timeline(Self.three)
+        try await browser.shows("setGoal", in: "main .turns")
+        _ = try await browser.value(Self.held("/turns/"))
+        for turn in [2, 3] {
+            _ = try await browser.value("location.hash = '#turn/\(turn)'")
+            // Of each: what happened, what it changed, and why.
+            try await eventually("all of turn \(turn) is asked for") {
+                try await browser.value("window.asked.filter(q => q.address.includes('/turns/\(turn)')).length") as? Int == 3
+            }
+        }
+        let ended = "window.asked.map(q => `${q.address.split('/')[4]} ${q.signal?.aborted}`).join()"
+        #expect(try await browser.value(ended) as? String == "2 true,2 true,2 true,3 false,3 false,3 false")
+        _ = try await browser.value("window.letGo()")
+        try await browser.shows("→ 4", in: "main .changes")
+        try await browser.shows("← client", in: "main")
+        #expect(try await browser.value("document.querySelectorAll('main .bad').length") as? Int == 0)
+        #expect(page.page.end == nil)
+        #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+    }
+
     @Test(.timeLimit(.minutes(3)))
     func `A turn shows its message, what it changed and where it came from`() async throws {
         let (page, browser) = try await timeline(Self.three)

@@ -20,8 +20,9 @@ async function post(path, body) {
   return answer.json();
 }
 
-async function get(path) {
-  const answer = await fetch(api + path);
+/** @param signal ends the question, if there is one. */
+async function get(path, signal) {
+  const answer = await fetch(api + path, { signal });
   if (!answer.ok) throw new Error(await answer.text());
   return answer.json();
 }

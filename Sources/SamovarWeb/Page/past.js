@@ -14,7 +14,6 @@ const shownAttempts = 20;
 /** The pages of the past, made of what page.js has. */
 export function past({ get, setText, drawValue, draw, store }) {
   const known = { timeline: null, rows: [], first: 1, last: 0, looked: null, filter: {}, selected: null, density: null, problem: null, follows: true };
-  let asking = 0;
   let asked = 0;
 
   // MARK: Elements
@@ -40,8 +39,8 @@ export function past({ get, setText, drawValue, draw, store }) {
   const isOther = (timeline) => timeline !== null && store.timeline !== null && timeline !== store.timeline;
 
   /** Asks, and forgets what was known if the store has another timeline than that came from. */
-  async function ask(path) {
-    const answer = await get(path);
+  async function ask(path, signal) {
+    const answer = await get(path, signal);
     if (answer.timeline !== undefined) {
       if (known.timeline !== null && known.timeline !== answer.timeline) forget();
       // Of a journal that is another store's nothing is known: it would be forgotten, and the page built anew, with each message.
@@ -59,10 +58,14 @@ export function past({ get, setText, drawValue, draw, store }) {
 
   /** What the page shows is built once for each thing that it shows. */
   let built = null;
+  /** Ends what was asked for a page when another one is built: a browser has few connections. */
+  let questions = new AbortController();
 
   function build(main, name, body) {
     if (built === name && main.childElementCount > 0) return false;
     built = name;
+    questions.abort();
+    questions = new AbortController();
     main.replaceChildren();
     body();
     return true;
@@ -79,14 +82,36 @@ export function past({ get, setText, drawValue, draw, store }) {
     return "turns?" + written(parameters);
   }
 
-  /** Loads rows: the newest, those before a turn, or those after one. Of two questions the later one counts. */
-  async function load(place, select) {
-    const number = ++asking;
+  /** The rows that are to be loaded next; null if none are. */
+  let wish = null;
+  let isAsking = false;
+
+  /** Loads rows: the newest, those before a turn, or those after one. While a question is out, of all wishes the newest is kept. */
+  function load(place, select) {
+    wish = { place, select };
     asked = performance.now();
     known.follows = Object.keys(place).length === 0;
+    if (!isAsking) loadWished();
+  }
+
+  async function loadWished() {
+    isAsking = true;
+    try {
+      while (wish !== null) {
+        const { place, select } = wish;
+        wish = null;
+        await loadRows(place, select);
+      }
+    } finally {
+      isAsking = false;
+    }
+  }
+
+  /** Of an answer that comes when something else is wished nothing is shown. */
+  async function loadRows(place, select) {
     try {
       const answer = await ask(query(place));
-      if (number !== asking) return;
+      if (wish !== null) return;
       const isUpwards = place.after !== undefined;
       // A search that has found nothing goes on, if it has not come to the newest turn.
       if (isUpwards && answer.rows.length === 0) return answer.looked < answer.last ? load({ after: answer.looked }, select) : load({}, "first");
@@ -96,7 +121,7 @@ export function past({ get, setText, drawValue, draw, store }) {
       if (select === "first" || select === "last") known.selected = known.rows.at(select === "first" ? 0 : -1)?.turn ?? null;
       else if (select !== undefined) known.selected = select;
     } catch (error) {
-      if (number !== asking) return;
+      if (wish !== null) return;
       known.problem = error.message;
     }
     drawRows();
@@ -317,12 +342,14 @@ export function past({ get, setText, drawValue, draw, store }) {
 
   /** Fills a part of the page with what is asked for, unless another page is shown by then. */
   async function fill(part, path, body) {
+    const { signal } = questions;
     try {
-      const answer = await ask(path);
+      const answer = await ask(path, signal);
       if (!part.isConnected) return;
       part.replaceChildren();
       body(answer);
     } catch (error) {
+      if (signal.aborted) return;
       part.replaceChildren();
       problem(part, error.message);
     }
@@ -389,13 +416,14 @@ export function past({ get, setText, drawValue, draw, store }) {
     const line = element("p", "attempts");
     line.append(link(`effect ${effect}`, "effects/" + effect));
     body.append(line);
+    const { signal } = questions;
     try {
-      const answer = await get(`attempts?${new URLSearchParams({ effect })}`);
+      const answer = await get(`attempts?${new URLSearchParams({ effect })}`, signal);
       const attempts = (answer.attempts ?? []).map((attempt) =>
         `${attempt.how} by ${attempt.worker ?? "a worker that left"}` + (attempt.seconds == null ? "" : ` after ${attempt.seconds} s`));
       line.append(element("span", "quiet", `: ${answer.state}; ` + (attempts.length > 0 ? attempts.join(", ") : "no attempt is remembered")));
     } catch (error) {
-      line.append(element("span", "quiet", ": " + error.message));
+      if (!signal.aborted) line.append(element("span", "quiet", ": " + error.message));
     }
   }
 
