@@ -182,6 +182,22 @@ struct TimelineTests {
     }
 
     @Test(.timeLimit(.minutes(3)))
+    func `Where no turn is found nothing newer is offered`() async throws {
+        let (page, browser) = try await timeline(Self.three)
+        try await browser.shows("setGoal", in: "main .turns")
+        _ = try await browser.value(
+            """
+            (() => { const i = [...document.querySelectorAll('main .filters label')].find(l => l.textContent.startsWith('text'))
+            .querySelector('input'); i.value = 'nothing has this'; i.form.requestSubmit(); })()
+            """)
+        try await browser.shows("No such turn.", in: "main .list")
+        let newer = "[...document.querySelectorAll('main button')].find(b => b.textContent === 'newer').disabled"
+        #expect(try await browser.value(newer) as? Bool == true)
+        #expect(page.page.end == nil)
+        #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+    }
+
+    @Test(.timeLimit(.minutes(3)))
     func `Turns are found by kind, origin, chain and text`() async throws {
         let (page, browser) = try await timeline(Self.three + [#"{"add":{"name":"pears"}}"#, #"{"add":{"name":"figs"}}"#])
         try await browser.shows("figs", in: "main .turns")

@@ -238,7 +238,7 @@ export function past({ get, setText, drawValue, draw, store }) {
       parts.list.append(element("p", "quiet", known.looked === null ? "Asking …" : known.looked > known.first ? `Nothing down to turn ${known.looked}.` : "No such turn."));
     }
     parts.older.disabled = known.looked === null || known.looked <= known.first;
-    parts.newer.disabled = known.rows.length > 0 && known.rows[0].turn >= known.last;
+    parts.newer.disabled = known.rows.length === 0 || known.rows[0].turn >= known.last;
     parts.list.querySelector("[aria-selected]")?.scrollIntoView({ block: "nearest" });
     const at = known.selected ?? known.rows[0]?.turn;
     if (at !== undefined && document.activeElement !== parts.range) setRange(at);
