@@ -38,6 +38,9 @@ import Testing
         func names(_ text: String) -> [Substring] { text.split(separator: "\n").filter { $0.hasPrefix("# TYPE") } }
         #expect(names(body) == names(printed) && names(body).count > 30 && body.hasSuffix("\n"))
         #expect(try page.ask("/api/v1/status", ["Authorization: Bearer \(token)"]).status == 401)
+        // Some clients offer HTTP/2 with each request.
+        #expect(try page.ask("/metrics", ["Authorization: Bearer \(token)", "Upgrade: h2c"]).status == 200)
+        #expect(try page.ask("/metrics", ["Authorization: Bearer \(token)", "Upgrade: websocket"]).status == 403)
     }
 
     @Test func `A data folder that is not there is told, and not made`() async throws {

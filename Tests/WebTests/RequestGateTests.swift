@@ -77,6 +77,15 @@ import Testing
         #expect(status(socket) == 401, "an upgrade is no file")
     }
 
+    @Test func `Of the protocols that a client offers only that of sockets makes its request one for a socket`() {
+        for upgrade in ["websocket", "WebSocket", "h2c, websocket", "h2c,WEBSOCKET", " websocket "] {
+            #expect(RequestGate.isSocket(upgrade: upgrade), "\(upgrade)")
+        }
+        for upgrade in [nil, "", "h2c", "TLS/1.0, h2c", "websockets", "xwebsocket"] {
+            #expect(!RequestGate.isSocket(upgrade: upgrade), "\(upgrade ?? "none")")
+        }
+    }
+
     @Test func `A post has our header, a length within the limit and the token`() {
         #expect(status(post("/api/v1/press")) == nil)
         #expect(status(post("/api/v1/press") { $0.isOurs = false }) == 403)

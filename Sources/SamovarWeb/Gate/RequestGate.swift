@@ -113,6 +113,11 @@ struct RequestGate: Sendable {
         return .pass
     }
 
+    /// Whether the header `Upgrade` asks for a socket. Of another protocol it only says that the client would speak it, too.
+    static func isSocket(upgrade: String?) -> Bool {
+        (upgrade ?? "").split { $0 == "," || $0.isWhitespace }.contains { $0.lowercased() == "websocket" }
+    }
+
     func isToken(_ text: String) -> Bool { isEqual(text, to: token) }
 
     /// Compares in a time that does not tell how much of it is right.

@@ -100,7 +100,7 @@ private struct PageHandler: HTTPHandler {
     let request: PageRequest
 
     func handleRequest(_ request: HTTPRequest) async throws -> HTTPResponse {
-        let isUpgrade = request.headers[.upgrade] != nil
+        let isUpgrade = RequestGate.isSocket(upgrade: request.headers[.upgrade])
         let asked = RequestGate.Request(
             method: request.method.rawValue, path: request.path, rawPath: request.target.path(), host: request.headers[.host],
             origin: request.headers[HTTPHeader("Origin")], cookie: request.headers[.cookie],
