@@ -229,6 +229,36 @@ import Testing
         #expect(page.page.end == nil, "\(page.page.errors)")
     }
 
+    @Test func `Browsers that are gone leave their places soon, also where the store is quiet and tells no status`() async throws {
+        let scratch = try Scratch()
+        let keys = scratch.folder("keys")
+        let made = try Child(
+            Executable.tally, ["keys", "new", "viewer", "--role", "viewer", "--out", scratch.folder("viewer.key"), "--keys", keys],
+            in: scratch)
+        #expect(try await made.wait() == .exited(0), "\(made.errors)")
+        let address = "tcp://127.0.0.1:\(try Ports.free())"
+        let page = try await ServedPage(
+            in: scratch,
+            doors: (
+                ["--endpoint", address, "--keys", keys], ["--endpoint", address, "--key", scratch.folder("viewer.key")]
+            ))
+        try await eventually("it is known what the key is for: \(page.page.errors)") {
+            try page.ask("/api/v1/turns", ["Cookie: \(page.cookie)"]).status == 403
+        }
+        func isFull() throws -> Bool {
+            try page.ask("/api/v1/about", ["Cookie: \(page.cookie)"]).text.contains(#""isFull":true"#)
+        }
+        var browsers: [Int32] = []
+        defer { for browser in browsers { close(browser) } }
+        for _ in 0..<64 { browsers.append(try page.openBrowser()) }
+        #expect(try isFull())
+        for browser in browsers { close(browser) }
+        browsers = []
+        // Sooner than such a store is asked for its status.
+        try await eventually("a place is free", within: .seconds(30)) { try !isFull() }
+        #expect(page.page.end == nil, "\(page.page.errors)")
+    }
+
     @Test func `Whoever takes all its descriptors ends no server`() async throws {
         let page = try await ServedPage(descriptors: 100)
         var taken: [Int32] = []

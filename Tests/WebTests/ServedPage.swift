@@ -91,6 +91,25 @@ final class ServedPage: Sendable {
         return descriptor
     }
 
+    /// A connection on which views are told, as a browser opens it; the caller closes it.
+    func openBrowser() throws -> Int32 {
+        let lines = [
+            "GET /api/v1/live HTTP/1.1", "Host: \(host)", "Origin: http://\(host)", "Cookie: \(cookie)", "Connection: Upgrade",
+            "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: \(Data(count: 16).base64EncodedString())",
+        ]
+        let request = Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+        let descriptor = try Self.connection(port)
+        var answer = [UInt8](repeating: 0, count: "HTTP/1.1 101".utf8.count)
+        guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count,
+            recv(descriptor, &answer, answer.count, Int32(MSG_WAITALL)) == answer.count,
+            String(decoding: answer, as: UTF8.self) == "HTTP/1.1 101"
+        else {
+            close(descriptor)
+            throw TimedOut("no views are told: \(String(decoding: answer, as: UTF8.self))")
+        }
+        return descriptor
+    }
+
     private static func raw(_ port: UInt16, _ text: String) throws -> String {
         let descriptor = try connection(port)
         defer { close(descriptor) }

@@ -11,11 +11,13 @@ import Synchronization
 /// What all browsers are told: the newest view, and once a second how the store is doing, as long as one of them is there.
 ///
 /// A browser takes what is new when it has sent what it was given, so one that is slow costs nothing and misses views, never the newest.
+/// Each is sent something once a second, since only what cannot be sent tells that a browser is gone.
 final class LiveHub: Sendable {
     /// What a browser has been sent.
     struct Seen: Sendable {
         var view = 0
         var status = 0
+        var beat = 0
         /// What it was sent last was a view.
         var wasView = false
     }
@@ -40,6 +42,9 @@ final class LiveHub: Sendable {
     /// How many may be open: more are no person's.
     static let tabs = 64
 
+    /// What a page passes over.
+    private static let beat = "{\"type\":\"beat\"}"
+
     /// A key that is for no operator may become one's; until then each question is a line in the store's log.
     private static let refusedSeconds = 60
 
@@ -62,7 +67,11 @@ final class LiveHub: Sendable {
                 var seconds = 0
                 while !Task.isCancelled {
                     let (isWanted, isRefused) = self.contents.withLock { (!$0.tabs.isEmpty, $0.isOperator == false) }
-                    if isWanted, !isRefused || seconds % Self.refusedSeconds == 0 { await self.askStatus() }
+                    if isWanted, !isRefused || seconds % Self.refusedSeconds == 0 {
+                        await self.askStatus()
+                    } else {
+                        self.tellBeat()
+                    }
                     seconds += 1
                     // Ends early with the task.
                     try? await Task.sleep(for: .seconds(1))
@@ -166,6 +175,14 @@ final class LiveHub: Sendable {
         contents.versions.status += 1
     }
 
+    /// In each second in which no status is told.
+    private func tellBeat() {
+        contents.withLock { contents in
+            contents.versions.beat += 1
+            ring(contents)
+        }
+    }
+
     private func ring(_ contents: Contents) {
         for tab in contents.tabs.values { tab.yield() }
     }
@@ -203,9 +220,13 @@ final class LiveHub: Sendable {
                         (seen.status, seen.wasView) = (contents.versions.status, false)
                         return contents.statusText
                     }
-                    guard hasView else { return nil }
-                    (seen.view, seen.wasView) = (contents.versions.view, true)
-                    return contents.view
+                    if hasView {
+                        (seen.view, seen.wasView) = (contents.versions.view, true)
+                        return contents.view
+                    }
+                    guard seen.beat < contents.versions.beat else { return nil }
+                    seen.beat = contents.versions.beat
+                    return LiveHub.beat
                 }
             }
         }
