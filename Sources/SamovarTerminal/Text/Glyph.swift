@@ -28,9 +28,7 @@ extension Glyph {
         } else if first.isZeroWidth || scalars.contains(where: \.controlsTerminal) {
             for scalar in scalars { append(scalar, to: &glyphs) }
         } else {
-            // U+FE0F asks for the form in colour, which is wide.
-            let isWide = scalars.contains { $0.isWide || $0.value == 0xfe0f }
-            glyphs.append(Glyph(text: String(character), width: isWide ? 2 : 1))
+            glyphs.append(Glyph(text: String(character), width: character.columns))
         }
     }
 
@@ -40,6 +38,20 @@ extension Glyph {
         }
         for character in "\\u{\(String(scalar.value, radix: 16))}" { glyphs.append(Glyph(text: String(character), width: 1)) }
     }
+}
+
+extension Character {
+    /// 0 only where it stands alone and takes no place.
+    fileprivate var columns: Int {
+        if unicodeScalars.allSatisfy(\.isZeroWidth) { return 0 }
+        // U+FE0F asks for the form in colour, which is wide.
+        return unicodeScalars.contains { $0.isWide || $0.value == 0xfe0f } ? 2 : 1
+    }
+}
+
+extension String {
+    /// Columns of a line that is written as it is; it holds nothing that controls a terminal.
+    package var columns: Int { reduce(0) { $0 + $1.columns } }
 }
 
 extension Substring {

@@ -1,4 +1,5 @@
 package import MessagePack
+import SamovarTerminal
 
 /// The reply to `status`, for people: groups of facts one below the other, with units, and tables. What is as it should be, and tells nothing, is left
 /// out; `--json` has everything. Of a store of another build, what it does not tell is missing.
@@ -23,8 +24,8 @@ package enum StatusText {
     private static func group(_ title: String, _ facts: [Fact]) -> String {
         let shown = facts.compactMap { fact in fact.text.map { (fact.name, $0) } }
         guard !shown.isEmpty else { return "" }
-        let width = shown.map { $0.0.count }.max() ?? 0
-        return ([title] + shown.map { "  " + $0.0 + String(repeating: " ", count: width - $0.0.count + 2) + $0.1 })
+        let width = shown.map { $0.0.columns }.max() ?? 0
+        return ([title] + shown.map { "  " + $0.0 + String(repeating: " ", count: width - $0.0.columns + 2) + $0.1 })
             .joined(separator: "\n")
     }
 

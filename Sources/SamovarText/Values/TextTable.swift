@@ -1,4 +1,5 @@
 package import MessagePack
+import SamovarTerminal
 
 /// Maps with the same keys as rows below each other, for people.
 ///
@@ -17,11 +18,11 @@ package enum TextTable {
         let cells = rows.map { row in
             shown.map { cell(row[$0] ?? .nil, limit: $0 == shown.last ? longest.last : longest.inside) }
         }
-        let widths = shown.indices.map { index in max(shown[index].count, cells.map { $0[index].count }.max() ?? 0) }
+        let widths = shown.indices.map { index in max(shown[index].columns, cells.map { $0[index].columns }.max() ?? 0) }
         let isNumber = shown.map { column in rows.allSatisfy { if case .int? = $0[column] { true } else { false } } }
         return ([shown] + cells).map { line in
             let padded = line.indices.map { index in
-                let gap = String(repeating: " ", count: widths[index] - line[index].count)
+                let gap = String(repeating: " ", count: widths[index] - line[index].columns)
                 return isNumber[index] ? gap + line[index] : line[index] + gap
             }
             return String(padded.joined(separator: "  ").reversed().drop { $0 == " " }.reversed())

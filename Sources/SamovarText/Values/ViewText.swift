@@ -56,11 +56,11 @@ public enum ViewText {
         let shown = pairs.prefix(maximumRows).map { pair in
             (name: text(of: pair.key, limit: maximumText), value: pair.value)
         }
-        let width = shown.filter { !isBlock($0.value, depth: depth + 1) }.map { min($0.name.count, maximumNameWidth) }.max() ?? 0
+        let width = shown.filter { !isBlock($0.value, depth: depth + 1) }.map { min($0.name.columns, maximumNameWidth) }.max() ?? 0
         let lines = shown.flatMap { row in
             let content = block(row.value, depth: depth + 1)
             if isBlock(row.value, depth: depth + 1) { return [row.name] + content.map { "  " + $0 } }
-            let gap = String(repeating: " ", count: max(0, width - row.name.count) + 2)
+            let gap = String(repeating: " ", count: max(0, width - row.name.columns) + 2)
             return content.map { row.name + gap + $0 }
         }
         return lines + remainder(pairs.count - shown.count)

@@ -78,6 +78,15 @@ import Testing
                 """)
     }
 
+    @Test func `Facts stand below each other beside names of wide letters`() {
+        #expect(
+            StatusText.lines(of: ["counters": ["緑茶": 3, "applied": 1]]) == """
+                counted since the start
+                  緑茶     3
+                  applied  1
+                """)
+    }
+
     @Test func `A store that looks at invariants says which are broken, and since when`() {
         func line(_ invariants: MessagePackValue) -> String? {
             let text = StatusText.lines(of: Self.status.setting("invariants", to: invariants))

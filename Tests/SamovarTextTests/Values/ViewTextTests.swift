@@ -34,6 +34,10 @@ import Testing
             ])
     }
 
+    @Test func `Values stand below each other beside names of wide letters`() {
+        #expect(ViewText.lines(of: ["緑茶": 3, "tea": 1]) == ["緑茶  3", "tea   1"])
+    }
+
     @Test func `A view is a line`() {
         #expect(
             ViewText.line(of: view)
