@@ -20,7 +20,7 @@ struct EffectFilter {
         label = try Self.text("label", arguments).map { Label($0) }
         switch arguments["olderThan"] {
         case nil: age = nil
-        case .int(let age)? where age >= 0: self.age = .milliseconds(min(age, 1 << 50))
+        case .int(let age)? where age >= 0: self.age = .milliseconds(age)
         default: throw AdminRefusal(text: "olderThan is a number of milliseconds")
         }
         switch arguments["limit"] {

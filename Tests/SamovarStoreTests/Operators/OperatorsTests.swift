@@ -83,6 +83,7 @@ import Testing
             (["queue": "mail", "label": "ann"], [mail]), (["label": "cid"], []), (["olderThan": 60_000], []),
             // All were ordered five seconds ago.
             (["olderThan": 5_000], [mail, other, web]), (["olderThan": 5_001], []),
+            (["olderThan": .int(.max)], []),
         ] {
             let answer = try ask("effects", with: filter, &bench)
             guard case .array(let open)? = answer["open"] else {
