@@ -548,6 +548,7 @@ import Testing
         let waits = machine.flush(now: at(2.9))
         let told = machine.ticked(now: at(3)).filter { if case .note = $0 { true } else { false } }
         let givenBack = machine.flush(now: at(3))
+        let again = machine.ticked(now: at(3))
         let late = machine.received(Self.tasks([3], number: 3), now: at(3))
         let refused = machine.flush(now: at(3))
         let ended = machine.finished(Self.lease(1), .done([]), now: at(3))
@@ -560,6 +561,7 @@ import Testing
                 .note("no slot is left: this worker takes no more tasks until a handler ends"),
             ])
         #expect(givenBack == [Self.results([Self.result(2, .returned)], credit: 3)])
+        #expect(again == [], "it has said so")
         #expect(late == [] && refused == [Self.results([Self.result(3, .returned)], credit: 3)])
         #expect(ended == [] && freed == [Self.send(.credit(6))])
         #expect(next == [.start(Self.task(4), in: home)])

@@ -408,6 +408,7 @@ import Testing
         #expect(rig.greetClient(3, by: by(2)).isWelcome)
         rig.exchange(.goodbye, from: remoteClient(1), by: by(1))
         #expect(rig.greetClient(4, by: by(1)).isWelcome)
+        #expect(rig.greetClient(5, by: by(1)).errorTexts == ["the key a has \(sessions), which is its limit"], "one left, one came")
     }
 
     @Test func `A key says HELLO so often, and is told when to come again`() throws {

@@ -119,4 +119,13 @@ import Testing
         let left = (bench.turns.state.joined, bench.turns.state.missing)
         #expect(left == ([], [:]))
     }
+
+    @Test func `A worker that has left is not missing any more, and the others are`() throws {
+        var bench = try PartBench()
+        for number in [1, 2] as [UInt8] { bench.turns.write(.workerJoined(workerID(number)), now: at(1)) }
+        bench.turns.write(.started(number: 2, build: "test", schema: shop, seed: []), now: at(2))
+        bench.turns.write(.workerLeft(workerID(1)), now: at(3))
+        let (joined, missing) = (bench.turns.state.joined, bench.turns.state.missing)
+        #expect(joined == [workerID(2)] && missing == [workerID(2): at(2)])
+    }
 }
