@@ -1,5 +1,6 @@
 // Written by `schema --codec`: with it, types encode and decode without the containers of `Codable`, as the same bytes.
 // Write it anew when one of them changes. Until then that type is left to `Codable`, which is slower.
+// A coding by hand that one of them gets later is neither noticed nor used: write this file anew then, or delete it.
 // swift-format-ignore-file
 
 import Samovar

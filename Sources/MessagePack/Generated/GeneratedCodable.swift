@@ -2,7 +2,8 @@
 ///
 /// That code writes the bytes that `MessagePackEncoder` makes in canonical mode, and reads those, some ten times as fast. A
 /// `ValueCodec` lets it try first: whatever it does not know, such as fields in another order or further ones, is read by `Codable`,
-/// which also says what is wrong. So a conformance changes the speed of a type and nothing else. Floats it writes as the encoder of the
+/// which also says what is wrong. So a conformance changes the speed of a type and nothing else; only a coding by hand that the
+/// type gets after the code was written, with the same keys, is neither noticed nor used. Floats it writes as the encoder of the
 /// codec does: by one that is not canonical each has its own bits.
 ///
 /// Do not conform by hand: a type with a form of its own is `MessagePackable`.
