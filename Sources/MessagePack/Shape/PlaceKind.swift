@@ -23,6 +23,8 @@ package enum PlaceKind {
         }
     }
 
+    package var isOptional: Bool { if case .optional = self { true } else { false } }
+
     /// The colon between key and value, and not one inside of either.
     private static func colon(of inner: Substring) -> Substring.Index? {
         var depth = 0

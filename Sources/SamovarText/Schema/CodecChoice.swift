@@ -120,7 +120,7 @@ struct CodecChoice {
         switch PlaceKind(place) {
         case .simple: return nil
         case .optional(let wrapped):
-            if case .optional = PlaceKind(wrapped) { return "it is optional twice" }
+            if PlaceKind(wrapped).isOptional { return "it is optional twice" }
             return objection(toPlace: wrapped)
         case .array(let element): return objection(toPlace: element)
         case .dictionary(let key, let value):

@@ -109,9 +109,7 @@ struct CodecExtension {
             separator: " + ")
     }
 
-    private func isOptional(_ place: Shape.Place) -> Bool {
-        if case .optional = PlaceKind(place) { true } else { false }
-    }
+    private func isOptional(_ place: Shape.Place) -> Bool { PlaceKind(place).isOptional }
 
     private func write(_ place: Shape.Place) -> String { isOptional(place) ? "writeFieldIfPresent" : "writeField" }
     private func read(_ place: Shape.Place) -> String { isOptional(place) ? "readFieldIfPresent" : "readField" }

@@ -44,15 +44,15 @@ struct CodecSample {
         }
         switch session.types[name] {
         case .fields(let fields):
-            return fields.keys.sorted().first { !isOwn($0, fields, of: nil, type) }.map { "\($0) is not the property of that name" }
+            return fields.keys.sorted().lazy.compactMap { objection(toKey: $0, fields, of: nil, type) }.first
         case .cases(let cases):
             for (name, values) in cases.sorted(by: { $0.key < $1.key }) {
                 if let label = labelOfNone(in: name, values, type) {
                     return "the label \(label) of \(name) is the key of a value without one"
                 }
                 if hidesName(of: name, values, type) { return "its own description hides whether \(name) is the name of a case" }
-                if let key = values.keys.sorted().first(where: { !isOwn($0, values, of: name, type) }) {
-                    return "\(key) of \(name) is not the value of that name"
+                for key in values.keys.sorted() {
+                    if let objection = objection(toKey: key, values, of: name, type) { return objection }
                 }
             }
             return nil
@@ -78,22 +78,41 @@ struct CodecSample {
         return (try? encoded(decoded)) != Self.comparable(value)
     }
 
-    /// Whether the value under a key, and no other, is what the property or associated value of that name gets.
-    private func isOwn<T: Codable>(_ key: String, _ fields: [String: Shape.Place], of case: String?, _ type: T.Type) -> Bool {
+    /// Why the value under a key, and no other, is not what the property or associated value of that name gets.
+    private func objection<T: Codable>(
+        toKey key: String, _ fields: [String: Shape.Place], of case: String?, _ type: T.Type
+    ) -> String? {
+        let name = `case`.map { "\(key) of \($0)" } ?? key
+        let counterpart = `case` == nil ? "the property of that name" : "the value of that name"
+        let isAnother = "\(name) is not \(counterpart)"
         let pairs = fields.map { MessagePackPair(.string($0.key), value($0.value, $0.key == key ? 1 : 0)) }
         do {
             let whole = `case`.map { .map([MessagePackPair(.string($0), .map(pairs))]) } ?? MessagePackValue.map(pairs)
-            var mirror = Mirror(reflecting: try MessagePackDecoder().decode(type, from: whole.encoded))
-            if `case` != nil, let values = mirror.children.first?.value { mirror = Mirror(reflecting: values) }
-            // An only value without a label is no tuple, and has one name.
-            if fields.count == 1, `case` != nil, mirror.displayStyle != .tuple || mirror.children.count != 1 { return key == "_0" }
-            // An associated value without a label is `.0` to a mirror and `_0` to a coder.
-            let property = mirror.children.first { $0.label.map { $0.hasPrefix(".") ? "_\($0.dropFirst())" : $0 } == key }
-            guard let property = property?.value as? any Encodable, let place = fields[key] else { return false }
-            return try encoded(property) == Self.comparable(value(place, 1))
+            let decoded = try MessagePackDecoder().decode(type, from: whole.encoded)
+            guard let place = fields[key], let property = Self.property(key, of: decoded, isCase: `case` != nil, fields.count),
+                try encoded(property) == Self.comparable(value(place, 1))
+            else { return isAnother }
+            // A field may be missing for a property that has a default then, and is never nil.
+            let isOptional = Mirror(reflecting: property).displayStyle == .optional
+            return isOptional == PlaceKind(place).isOptional ? nil : "\(name) and \(counterpart) are not both optional"
         } catch {
-            return false
+            return isAnother
         }
+    }
+
+    /// The property of that name, or of a case with so many keys the associated value.
+    private static func property(_ key: String, of value: Any, isCase: Bool, _ count: Int) -> (any Encodable)? {
+        var mirror = Mirror(reflecting: value)
+        if isCase, let values = mirror.children.first?.value {
+            mirror = Mirror(reflecting: values)
+            // An only value without a label is no tuple, and has one name.
+            if count == 1, mirror.displayStyle != .tuple || mirror.children.count != 1 {
+                return key == "_0" ? values as? any Encodable : nil
+            }
+        }
+        // An associated value without a label is `.0` to a mirror and `_0` to a coder.
+        let child = mirror.children.first { $0.label.map { $0.hasPrefix(".") ? "_\($0.dropFirst())" : $0 } == key }
+        return child?.value as? any Encodable
     }
 
     /// A label of a case that is spelt as the keys that the compiler gives to values without one: by the key it cannot be told from none.
@@ -181,7 +200,7 @@ struct CodecSample {
     private func map(_ fields: [String: Shape.Place], _ round: Int) -> MessagePackValue {
         var pairs: [MessagePackPair] = []
         for (key, place) in fields {
-            if case .optional = PlaceKind(place), round == 0 { continue }
+            if PlaceKind(place).isOptional, round == 0 { continue }
             pairs.append(MessagePackPair(.string(key), value(place, round)))
         }
         return .map(pairs)

@@ -30,6 +30,8 @@ import Testing
                 "Orders.Odd: it encodes itself as another value",
                 "Orders.Percent: it does not take {\"value\":100} as it is, so it has a coding of its own",
                 "Orders.Renamed: it does not encode its properties under their names",
+                "Orders.Sparse: tags and the property of that name are not both optional",
+                "Orders.SparseCase: _0 of lines and the value of that name are not both optional",
                 "Orders.Swapped: it does not take {\"one\":{\"_0\":0}} as it is, so it has a coding of its own",
                 "Orders.Text: it encodes itself as another value",
                 "Orders.Tree: _0: Orders.Tree stays with Codable: it is inside itself",

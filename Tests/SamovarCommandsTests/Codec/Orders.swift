@@ -67,6 +67,8 @@ enum Orders: Program {
         var lone: Lone
         var unnamed: Unnamed
         var numbered: Numbered
+        var sparse: Sparse
+        var sparseCase: SparseCase
         /// It would get code.
         var labelled: Labelled
     }
@@ -174,6 +176,37 @@ enum Orders: Program {
 
     enum Numbered: Portable { case pair(_0: Int), none }
 
+    /// What is empty is left out.
+    struct Sparse: Portable {
+        var tags: [String] = []
+        private enum CodingKeys: CodingKey { case tags }
+        init() {}
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            tags = try container.decodeIfPresent([String].self, forKey: .tags) ?? []
+        }
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            if !tags.isEmpty { try container.encode(tags, forKey: .tags) }
+        }
+    }
+
+    enum SparseCase: Portable {
+        case lines([String])
+        private enum CodingKeys: CodingKey { case lines }
+        private enum LinesCodingKeys: CodingKey { case _0 }
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            let values = try container.nestedContainer(keyedBy: LinesCodingKeys.self, forKey: .lines)
+            self = .lines(try values.decodeIfPresent([String].self, forKey: ._0) ?? [])
+        }
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            var values = container.nestedContainer(keyedBy: LinesCodingKeys.self, forKey: .lines)
+            if case .lines(let lines) = self, !lines.isEmpty { try values.encode(lines, forKey: ._0) }
+        }
+    }
+
     final class Object: Portable {
         let number: Int
         init(number: Int) { self.number = number }
@@ -193,6 +226,7 @@ enum Orders: Program {
             text: Text(), twice: Twice(), long: Long(), longCase: .short, object: Object(number: 1), odd: Odd(),
             trimmed: Trimmed(rawValue: ""),
             swapped: .one(1), crossed: Crossed(), crossing: .pair(from: .small, to: .large),
-            described: .on, lone: .pair(from: .small), unnamed: .named("a"), numbered: .pair(_0: 1), labelled: .off)
+            described: .on, lone: .pair(from: .small), unnamed: .named("a"), numbered: .pair(_0: 1), sparse: Sparse(),
+            sparseCase: .lines([]), labelled: .off)
     }
 }
