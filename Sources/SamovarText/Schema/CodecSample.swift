@@ -212,9 +212,15 @@ struct CodecSample {
         case .optional(let wrapped): round == 0 ? .nil : value(wrapped, round)
         case .array(let element): .array(round == 0 ? [] : [value(element, round)])
         case .dictionary(let key, let element): .map(round == 0 ? [] : [MessagePackPair(simple(key, round), value(element, round))])
-        case .type(let name): values(of: name, round).first ?? .nil
+        case .type(let name): value(of: name, round)
         case .unknown: .nil
         }
+    }
+
+    /// Of an enum another case in another round, so that two of one type can be told apart.
+    private func value(of name: String, _ round: Int) -> MessagePackValue {
+        let samples = values(of: name, round)
+        return samples.isEmpty ? .nil : samples[round % samples.count]
     }
 
     private func simple(_ place: Shape.Place, _ round: Int) -> MessagePackValue {

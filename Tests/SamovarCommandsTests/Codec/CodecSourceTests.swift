@@ -21,6 +21,7 @@ import Testing
                 "Orders.Crossed: one is not the property of that name",
                 "Orders.Crossing: from of pair is not the value of that name",
                 "Orders.Described: its own description hides whether lit is the name of a case",
+                "Orders.Exchanged: buyer is not the property of that name",
                 "Orders.Fixed: it does not encode its properties under their names",
                 "Orders.Lone: to of pair is not the value of that name",
                 "Orders.Long: aNameOfMoreThanThirtyOneBytesIsTooLong has more than 31 bytes",

@@ -63,6 +63,7 @@ enum Orders: Program {
         var swapped: Swapped
         var crossed: Crossed
         var crossing: Crossing
+        var exchanged: Exchanged
         var described: Described
         var lone: Lone
         var unnamed: Unnamed
@@ -143,6 +144,13 @@ enum Orders: Program {
         var one = true
         var other = false
         private enum CodingKeys: String, CodingKey { case one = "other", other = "one" }
+    }
+
+    struct Exchanged: Portable {
+        enum Side: Portable { case left, right }
+        var buyer = Side.left
+        var seller = Side.right
+        private enum CodingKeys: String, CodingKey { case buyer = "seller", seller = "buyer" }
     }
 
     enum Crossing: Portable {
@@ -226,7 +234,7 @@ enum Orders: Program {
             text: Text(), twice: Twice(), long: Long(), longCase: .short, object: Object(number: 1), odd: Odd(),
             trimmed: Trimmed(rawValue: ""),
             swapped: .one(1), crossed: Crossed(), crossing: .pair(from: .small, to: .large),
-            described: .on, lone: .pair(from: .small), unnamed: .named("a"), numbered: .pair(_0: 1), sparse: Sparse(),
-            sparseCase: .lines([]), labelled: .off)
+            exchanged: Exchanged(), described: .on, lone: .pair(from: .small), unnamed: .named("a"), numbered: .pair(_0: 1),
+            sparse: Sparse(), sparseCase: .lines([]), labelled: .off)
     }
 }
