@@ -56,7 +56,10 @@ package final class ShapeSession {
         if let container = type as? any ShapedContainer.Type, let value = container.init() as? T {
             return (value, container.place(in: self))
         }
-        if let integer = type as? any FixedWidthInteger.Type, let value = integer.init(0) as? T { return (value, "Int") }
+        // A wider one cannot be encoded.
+        if let integer = type as? any FixedWidthInteger.Type, integer.bitWidth <= 64, let value = integer.init(0) as? T {
+            return (value, "Int")
+        }
         let id = ObjectIdentifier(type)
         let name = self.name(of: type)
         if let value = made[id] as? T { return (value, name) }

@@ -112,6 +112,14 @@ private enum Club: OpenProgram {
         #expect(Shape(of: [String: String??].self) == Shape(root: "[String: String??]"))
     }
 
+    @Test func `An integer of more than 64 bits, which cannot be encoded, has no form`() {
+        let shape = Shape(of: [UInt128].self)
+        #expect(shape.root == "[UInt128]")
+        #expect(shape.types["UInt128"].map { if case .unknown = $0 { true } else { false } } == true)
+        #expect(Shape(of: [UInt64].self) == Shape(root: "[Int]"))
+        #expect(throws: EncodingError.self) { try MessagePackEncoder().encode([1] as [UInt128]) }
+    }
+
     @Test func `What takes no empty text has its form, and so has what holds it`() {
         let shape = Shape(of: Device.self)
         #expect(shape.types["Device"] == .fields(["id": "UUID", "page": "URL", "since": "Date", "name": "String"]))

@@ -38,7 +38,7 @@ import Testing
             "enum with raw values: Color.red": encoder.encode(Color.red),
             "optional alone or in an array: [nil, 1]": encoder.encode([nil, 1] as [Int?]),
             "Bool: true": encoder.encode(true),
-            "Int, of any width: -1": encoder.encode(-1 as Int16),
+            "Int, of up to 64 bits: -1": encoder.encode(-1 as Int16),
             "UInt64: its maximum": encoder.encode(UInt64.max),
             "Double: 1.5": encoder.encode(1.5),
             "Float: 1.5": encoder.encode(1.5 as Float),
