@@ -84,6 +84,9 @@ import Testing
         // Unknown fields, and missing ones.
         #expect(throws: DecodingError.self) { try decoder.decode(Item.self, from: bytes("82 a46e616d65 a3746561 a16e 05")) }
         #expect(throws: DecodingError.self) { try decoder.decode(Item.self, from: bytes("81 a5636f756e74 05")) }
+        // Anything, in the place of a struct that asks for nothing.
+        #expect(throws: Never.self) { try decoder.decode(Nothing.self, from: bytes("81 a16e 05")) }
+        #expect(throws: Never.self) { try decoder.decode(Nothing.self, from: [5]) }
     }
 
     private func bytes(_ hexadecimal: String) -> [UInt8] {
