@@ -6,7 +6,8 @@
 ///
 /// It reads what ``MessagePackEncoder`` writes, and also what other writers make of the same types: every width of a number,
 /// arrays of integers for `[UInt8]`, keys that are integers, dictionaries as arrays of keys and values in turn. Of several
-/// equal keys the first one counts, except in a dictionary, where they are an error.
+/// equal keys one counts, always the same one for a type and its bytes: the first, as long as fields come in order. In a
+/// dictionary they are an error.
 ///
 /// Bytes never trap, and neither their depth nor a count they announce costs more than the limits allow.
 public struct MessagePackDecoder: Sendable {
