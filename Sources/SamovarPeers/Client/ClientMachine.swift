@@ -111,7 +111,7 @@ public struct ClientMachine: ~Copyable {
     /// The number of the newest input.
     public var submitted: Int { base + backlog.next - 1 }
     /// The store has another timeline than when this input was submitted, so the turn of its outcome means nothing there.
-    public func isOfEarlierTimeline(_ sequence: Int) -> Bool { state == .open && sequence <= lastOfEarlier }
+    public func isOfEarlierTimeline(_ sequence: Int) -> Bool { sequence <= lastOfEarlier }
     /// Inputs without an outcome.
     public var unanswered: Int { backlog.count }
 

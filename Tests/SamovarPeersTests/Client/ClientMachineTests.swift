@@ -687,6 +687,8 @@ import Testing
         _ = machine.received(receipt([1], turn: 3, credit: 1, of: abroad), now: at(0))
         #expect(machine.flush(now: at(0)) == [.send(Envelope(.ping(1), timeline: abroad))])
         #expect(reconnect(&machine) == [.connect, hello(witness: 3, epoch: 3, of: abroad)])
+        _ = machine.close()
+        #expect(machine.isOfEarlierTimeline(3) == true && machine.isOfEarlierTimeline(5) == false, "the end changes no timeline")
     }
 
     // MARK: Refusal and end
