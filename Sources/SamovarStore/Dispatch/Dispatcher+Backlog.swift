@@ -16,7 +16,7 @@ extension Dispatcher {
         for line in lines.all where line.governor?.isPaused != true && (line.servers == 0 || !isServed(line.name)) {
             if line.first(where: { places.isWaiting($0.effect, at: $0.place) }) != nil { names.insert(line.name) }
         }
-        for id in suspects {
+        for id in suspects where waits(id) != nil {
             guard let line = ledger.open[id]?.line, !names.contains(line), !isPaused(line.queue), !isServed(line) else { continue }
             names.insert(line)
         }

@@ -192,6 +192,14 @@ import Testing
         #expect(hall.assign() == 1 && hall.dispatcher.suspects.isEmpty)
     }
 
+    @Test func `A suspect that was taken back does not make its queue unserved, for nothing waits there`() {
+        var hall = DispatchHall()
+        let suspect = hall.order(deaths: 9)
+        #expect(hall.dispatcher.unservedLines(in: hall.ledger) == [LineName(queue: .default)])
+        hall.dispatcher.takeBack(suspect)
+        #expect(hall.assign() == 0 && hall.dispatcher.unservedLines(in: hall.ledger).isEmpty)
+    }
+
     @Test func `A suspect that a worker has claimed is handed to no other`() throws {
         var hall = DispatchHall()
         let suspect = hall.order(deaths: 9)
