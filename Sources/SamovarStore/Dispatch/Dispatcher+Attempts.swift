@@ -36,6 +36,6 @@ extension Dispatcher {
 
     /// The same of all jobs of a worker, the oldest first.
     func progress(of worker: WorkerID) -> [(effect: EffectID, progress: JobProgress)] {
-        told.isEmpty ? [] : jobs(of: worker).sorted().compactMap { id in told[id].map { (id, $0) } }
+        jobs(of: worker).sorted().compactMap { id in told[id].map { (id, $0) } }
     }
 }

@@ -65,7 +65,7 @@ struct Dispatcher {
     /// that had nothing else.
     mutating func lose(_ id: EffectID, isIsolated: Bool) -> Int {
         if let lease = formerLeases[id] { losses[id, default: [:]].merge([lease: isIsolated]) { $0 || $1 } }
-        return losses[id]?.values.count { $0 } ?? 0
+        return losses[id, default: [:]].values.count { $0 }
     }
 
     /// An effect has failed for good: opened again, it begins anew.

@@ -274,8 +274,8 @@ struct EffectScheduler {
     private mutating func lost(
         _ effect: OpenEffect, isIsolated: Bool, now: Timestamp, _ turns: inout Turns, _ out: inout Outlet
     ) throws(StopReason) {
-        let losses = effect.isSource ? 0 : dispatcher.lose(effect.id, isIsolated: isIsolated)
-        guard losses >= settings.suspectLosses, !effect.isSource else {
+        let counted = effect.isSource ? nil : dispatcher.lose(effect.id, isIsolated: isIsolated)
+        guard let losses = counted, losses >= settings.suspectLosses else {
             return giveBack(effect.id, in: turns.state.ledger, now: now)
         }
         let text = "its worker fell silent \(losses) times while it ran nothing else"

@@ -257,6 +257,16 @@ import Testing
         #expect(rig.durable.ledger.dead.isEmpty && rig.durable.ledger.open.count == 1)
     }
 
+    @Test func `A source that was lost beside a suspect is offered again, and only the suspect is given up`() throws {
+        let rig = try StoreWorkerTests.rig(slots: 9, credit: 9) { ($0.suspectDeaths, $0.suspectLosses) = (0, 1) }
+        rig.exchange(inputs([.watch([Shop.Watch(id: "feed", source: job("listen"))])]), from: client(1))
+        rig.order(job("lost", diesSilently: true), sequence: 2)
+        #expect(rig.takeTasks(worker(1)).map(\.name) == ["listen", "lost"])
+        StoreFailureTests.lose(1, rig)
+        #expect(rig.durable.ledger.dead.count == 1 && rig.durable.ledger.open.count == 1)
+        #expect(rig.connectWorker(2).tasks.map(\.name) == ["listen"])
+    }
+
     @Test func `What a worker had not begun is nobody's loss when it falls silent`() throws {
         let rig = try StoreWorkerTests.rig(slots: 1, credit: 2) { $0.suspectDeaths = 1 }
         rig.order(job("begun"), job("waits"))

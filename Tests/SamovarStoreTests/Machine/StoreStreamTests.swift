@@ -447,6 +447,8 @@ import Testing
             return
         }
         #expect(open.first?["progress"] == ["fraction": .double(0.25), "text": "a quarter"])
+        let ofWorker = rig.machine.scheduler.dispatcher.progress(of: workerID(1))
+        #expect(ofWorker.map(\.effect) == [task.effect] && ofWorker.map(\.progress) == [report.progress])
         var other = report
         other.lease = Lease(start: 1, counter: 999)
         other.progress = JobProgress(text: "a lie")
