@@ -86,6 +86,19 @@ import Testing
         #expect(other.count == 1 && other[0].outcome == nil && other[0].heard == nil)
     }
 
+    @Test func `The oldest attempt that is remembered is told of like any other`() {
+        var recorder = FlightRecorder()
+        let worker = recorder.joined(workerID(1))
+        let first = recorder.handedOut(effect(1), attempt: 1, to: worker, now: at(0))
+        for turn in 2...FlightRecorder.limit { _ = recorder.handedOut(effect(turn), attempt: 1, to: worker, now: at(1)) }
+        recorder.heard(first, now: at(2))
+        recorder.ended(first, .answered, since: at(0), now: at(3))
+        let attempt = FlightRecorder.Attempt(
+            number: 1, worker: workerID(1), handedOut: at(0), isClaimed: false, heard: .seconds(2), duration: .seconds(3),
+            outcome: .answered)
+        #expect(recorder.attempts(of: effect(1), [:]) == [attempt])
+    }
+
     @Test func `As long as none is forgotten, all of this process are known, and then those since the oldest that is left`() {
         var recorder = FlightRecorder()
         let worker = recorder.joined(workerID(1))

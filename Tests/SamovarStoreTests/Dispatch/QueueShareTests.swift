@@ -192,6 +192,15 @@ import Testing
         #expect(taken == orders, "without shares, first in, first out")
     }
 
+    @Test func `What was taken back before the shares came gives its label no earlier turn`() {
+        var hall = DispatchHall()
+        let orders = (["b", "a", "b"] as [Label]).map { hall.order(RunOptions(id: $0)) }
+        hall.dispatcher.takeBack(orders[0])
+        hall.rule(.default, QueueRules(shares: .init()))
+        hall.join(1)
+        #expect(hall.assign() == 1 && hall.jobs(of: 1) == [orders[1]])
+    }
+
     @Test func `A worker gets jobs for its free slots only, so that who is next is decided late`() {
         var hall = Self.hall(slots: 3)
         for _ in 0..<9 { hall.order() }

@@ -51,6 +51,17 @@ import Testing
         #expect(table.isEmpty && table[id(1)] == nil && table.place(of: id(1)) == nil)
     }
 
+    @Test func `The first effects of eight turns are neighbours, and further effects of one turn are spread`() {
+        var turns = EffectMap<Int>()
+        for turn in 8..<16 { turns[id(turn)] = turn }
+        let neighbours = (8..<16).compactMap { turns.place(of: id($0)) }
+        #expect(neighbours.count == 8 && zip(neighbours, neighbours.dropFirst()).allSatisfy { $0 + 1 == $1 })
+        var effects = EffectMap<Int>()
+        for ordinal in 1...64 { effects[id(1, ordinal)] = ordinal }
+        let groups = Set((1...64).compactMap { effects.place(of: id(1, $0)) }.map { $0 / 8 })
+        #expect(groups.count > 20)
+    }
+
     @Test func `Tables are equal if they hold the same, in whichever order it came`() {
         var (one, other) = (EffectMap<Int>(), EffectMap<Int>())
         for turn in 0..<100 { one[id(turn)] = turn }
