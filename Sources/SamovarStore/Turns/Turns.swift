@@ -335,9 +335,8 @@ struct Turns: ~Copyable {
 
     /// The views that it has taken since the last time.
     mutating func takeViews() -> [TurnView] {
-        guard let views = log.tap?.views, !views.isEmpty else { return [] }
-        log.tap?.views.removeAll(keepingCapacity: true)
-        return views
+        defer { log.tap?.views = [] }
+        return log.tap?.views ?? []
     }
 
     // MARK: Suspects
