@@ -628,13 +628,16 @@ import Testing
         #expect(before == nil && held == 1)
     }
 
-    @Test func `An input that waits for the connection, and would be taken, is held up by no outcome`() throws {
+    @Test(arguments: [2, 100])
+    func `An input that waits for the connection, and would be taken, is held up by no outcome`(_ credit: Int) throws {
         var outbox = ClientOutbox(session: SessionID(high: 5, low: 5))
-        var machine = Self.welcomed(outbox)
+        var machine = Self.machine(outbox)
+        _ = machine.ticked(now: at(0))
+        _ = machine.received(Self.welcome(credit: credit), now: at(0))
         _ = try machine.submit([1])
         try Self.save(&machine, &outbox)
         _ = machine.flush(now: at(0))
-        _ = machine.received(Self.receipt(1), now: at(0))
+        _ = machine.received(Self.receipt(1, credit: credit), now: at(0))
         _ = machine.disconnected(now: at(1))
         _ = try machine.submit([2])
         let held = machine.heldUpBy

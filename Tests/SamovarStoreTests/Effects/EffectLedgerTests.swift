@@ -168,6 +168,16 @@ import Testing
         #expect(ledger.open[id]?.failed == Lease(start: 2, counter: 0), "a fence is not taken back")
     }
 
+    @Test func `An attempt is noted as one that streams beyond a restart if it was handed out before it, and not otherwise`() {
+        var ledger = EffectLedger()
+        let (id, lease) = (EffectID(turn: 1, ordinal: 0), Lease(start: 2, counter: 3))
+        ledger.order(effect(1, root: 1))
+        ledger.streamed(id, lease: lease, index: 1, checkpoint: nil, start: 2)
+        #expect(ledger.open[id]?.place == StreamPlace(index: 1) && ledger.open[id]?.history.adoptedStream == nil)
+        ledger.streamed(id, lease: lease, index: 2, checkpoint: nil, start: 3)
+        #expect(ledger.open[id]?.history.adoptedStream == OpenEffect.AdoptedStream(lease: lease, start: 3))
+    }
+
     @Test func `What a diverged turn has ordered is left to an operator, and nothing else`() {
         var ledger = EffectLedger()
         for turn in 1...2 { ledger.order(effect(turn, root: 1)) }
