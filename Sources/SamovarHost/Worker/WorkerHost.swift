@@ -25,7 +25,8 @@ public struct WorkerConfiguration: Sendable {
     /// How many jobs of a queue it holds at once, 1 to 65,536, in place of the worker's own limit for that queue; a queue without a
     /// limit may take all slots.
     public var limits: [Queue: Int] = [:]
-    /// Jobs that may wait in the worker beside the running ones, 65,536 at most: what it finishes in 10 ms, 0 for long jobs.
+    /// Jobs that may wait in the worker beside the running ones, 65,536 at most: what it finishes in 10 ms, 0 for long jobs. None
+    /// wait behind sources in all its slots.
     public var readAhead = 0
     /// What it can do, for effects that need it (`RunOptions.needs`): at most 64 names of at most 128 bytes.
     public var capabilities: Set<String> = []

@@ -74,7 +74,8 @@ extension Dispatcher {
                 }
         }
 
-        var hasRoom: Bool { self.sent < self.credit && !self.isLeaving && !self.isIsolated }
+        /// Whether what it is handed can begin. Behind sources in all its slots nothing does, whatever it reads ahead.
+        var hasRoom: Bool { self.sent < self.credit && self.sources < self.slots && !self.isLeaving && !self.isIsolated }
 
         func hasRoom(for queue: @autoclosure () -> Queue) -> Bool {
             guard !self.limits.isEmpty, let limit = self.limits[queue()] else { return true }

@@ -162,6 +162,22 @@ import Testing
         #expect(hall.jobs(of: 1).count == 4, "and then it is read ahead again")
     }
 
+    @Test func `A worker is handed nothing behind sources in all its slots, whatever its credit, and others get it`() {
+        var hall = DispatchHall()
+        hall.join(1, slots: 2, credit: 9)
+        let job = hall.order()
+        let sources = [hall.order(isOfSource: true), hall.order(isOfSource: true)]
+        let waiting = hall.order()
+        #expect(hall.assign() == 3 && hall.jobs(of: 1) == [job] + sources, "the job begins before the second source")
+        hall.end(job)
+        #expect(hall.assign() == 0)
+        hall.join(2, credit: 1)
+        #expect(hall.assign() == 1 && hall.jobs(of: 2) == [waiting])
+        hall.end(sources[0])
+        let next = hall.order()
+        #expect(hall.assign() == 1 && hall.jobs(of: 1) == [sources[1], next], "once a source has ended there is room")
+    }
+
     @Test func `A queue of which a worker has all that it takes at once keeps no slot from what is read ahead`() {
         var hall = DispatchHall()
         hall.rule("a", QueueRules(shares: .init([:])))
