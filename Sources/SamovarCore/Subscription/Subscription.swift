@@ -58,6 +58,9 @@ public struct Subscription<P: Program>: Equatable, Sendable {
     /// An outside source that a worker watches: the store keeps this effect open as long as the subscription is wanted, gives it
     /// to another worker when one dies, and cancels it afterwards. Its handler sends messages with `job.stream`, and goes on
     /// from `job.resume`. A handler that returns ends the source until the subscription begins anew.
+    ///
+    /// - Parameter retry: how often it is tried again when its handler throws, counted from its last checkpoint, and after which
+    ///   pauses. It waits for them after the death of its worker, too, which counts as a failure but never gives it up.
     @inlinable
     public static func source(
         _ effect: P.Effect, id: Label, queue: Queue = .default,

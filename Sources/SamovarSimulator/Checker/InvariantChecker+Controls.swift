@@ -11,6 +11,9 @@ extension InvariantChecker {
     func died(_ id: EffectID, _ failure: Failure, _ record: Record) throws(Violation) {
         try failedForGood(id, record)
         guard let order = reference.open[id] else { return }
+        try require(
+            failure.reason != .workerDied || !order.isOfSource, .i6, expected: "source \(id) to outlive its workers",
+            seen: "its end at turn \(record.turn): \(failure)")
         if case .effect(_, let lease, _) = record.origin {
             try fail(id, lease, order, record)
             reference.open[id]?.failed = lease

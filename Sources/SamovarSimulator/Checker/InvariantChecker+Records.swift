@@ -274,8 +274,9 @@ extension InvariantChecker {
                 seen: "death \(order.deaths) at turn \(record.turn)")
         } else {
             order.failures += 1
+            // No death of its worker gives a source up.
             try require(
-                order.failures < order.effect.work.retry.attempts, .i6,
+                reason == .workerDied || order.failures < order.effect.work.retry.attempts, .i6,
                 expected: "effect \(id) to fail for good after \(order.effect.work.retry.attempts) attempts",
                 seen: "failure \(order.failures) and another attempt, at turn \(record.turn)")
         }

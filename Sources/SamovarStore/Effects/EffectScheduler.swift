@@ -202,7 +202,7 @@ struct EffectScheduler {
                 // Two deaths may be bad luck; one more, alone on an empty worker, is evidence.
                 deaths > settings.suspectDeaths ? nil : .zero
             } else {
-                effect.retry.pause(after: failures, of: effect.id, secret: out.identity.secret)
+                effect.pause(after: failures, reason, secret: out.identity.secret)
             }
         guard let pause else {
             let failure = Failure(reason: reason, text: text, attempts: failures + deaths)

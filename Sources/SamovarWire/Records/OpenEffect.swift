@@ -39,9 +39,9 @@ public struct OpenEffect: Equatable, @unchecked Sendable {
 
     /// What has become of its attempts.
     public struct History: Equatable, Sendable {
-        /// Attempts that failed, deaths of workers not counted.
+        /// Attempts that failed; of a source, deaths of its workers among them.
         public var failures = 0
-        /// Workers that died while they ran it.
+        /// Workers that died while they ran it; none of a source.
         public var deaths = 0
         /// The newest lease whose attempt has failed; an answer under it, or an older one, was counted or came too late.
         public var failed: Lease?

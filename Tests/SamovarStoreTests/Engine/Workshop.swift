@@ -207,7 +207,11 @@ enum Workshop<E: Edition>: Program {
     static func subscriptions(_ state: State) -> [Subscription<Self>] {
         (state.watches + E.watches).map { watch in
             let id = Label(watch.id)
-            if let job = watch.source { return .source(job, id: id) }
+            if let job = watch.source {
+                // One that names a single attempt, as all do that say nothing, has those of every source.
+                guard job.attempts > 1 else { return .source(job, id: id) }
+                return .source(job, id: id, retry: .backoff(first: .seconds(1), attempts: job.attempts))
+            }
             if let moment = watch.moment.flatMap(Lifecycle.init) { return .on(moment, id: id, send: .ticked(watch.id)) }
             let missed = Missed(rawValue: UInt8(watch.missed)) ?? .once
             return .every(.seconds(watch.seconds ?? 1), id: id, missed: missed, send: .ticked(watch.id))

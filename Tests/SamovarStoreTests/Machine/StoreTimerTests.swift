@@ -408,6 +408,26 @@ import Testing
         #expect(rig.durable.ledger.dead.isEmpty)
         #expect(try rig.state().done == [])
     }
+
+    @Test func `A source outlives more workers than it has attempts, and is given up when its handler throws then`() throws {
+        let rig = try Self.rig(Shop.Watch(id: "feed", source: job("listen", attempts: 2)))
+        #expect(rig.takeTasks(worker(1)).map(\.name) == ["listen"])
+        var tasks: [JobTask] = []
+        for number in UInt8(2)...4 {
+            rig.machine.workerDied(workerID(number - 1), "killed", now: rig.now)
+            rig.round()
+            #expect(rig.durable.ledger.open.values.allSatisfy { $0.notBefore > rig.now }, "the pause is that of its retry")
+            rig.tick(.seconds(2))
+            tasks = rig.connectWorker(number).tasks
+            #expect(tasks.map(\.name) == ["listen"])
+        }
+        #expect(rig.durable.ledger.dead.isEmpty)
+        #expect(try rig.state().done == [])
+        let task = try #require(tasks.first)
+        rig.exchange(.result([task.failed()], credit: 2), from: worker(4))
+        #expect(rig.durable.ledger.open.isEmpty)
+        #expect(try rig.state().done == ["listen failed after 4 attempts: no luck"])
+    }
 }
 
 /// A program whose times are no whole microseconds.
