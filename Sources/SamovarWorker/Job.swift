@@ -5,7 +5,8 @@ import SamovarWire
 
 /// One attempt of one effect, as its handler sees it. It may be used from any task of the handler, until the handler returns.
 public struct Job<P: Program>: Sendable {
-    /// The identity of the effect, the same in every attempt: hand it to other services as their idempotency key.
+    /// The identity of the effect, the same in every attempt: hand it to other services as their idempotency key. It begins with
+    /// the timeline of the journal: in a new one, as an import or a salvage makes it, it is another key.
     public var key: String { context.key }
     /// From 1.
     public var attempt: Int { context.job.task.attempt }
