@@ -154,7 +154,9 @@ private struct Kiln: OpenProgram {
         #expect(results.withLock { $0 } == [.answered(Outcome(sequence: 1, turn: 5, verdict: .applied))])
     }
 
-    @Test func `A worker whose environment is being made ends with a graceful shutdown`() async throws {
+    /// - Parameter isCancelled: its task is cancelled, which means the same.
+    @Test(arguments: [false, true])
+    func `A worker whose environment is being made ends in order with a graceful shutdown`(_ isCancelled: Bool) async throws {
         let hasBegun = Mutex(false)
         let program = Worker<Kiln>(
             environment: { () async throws -> Int in
@@ -170,12 +172,14 @@ private struct Kiln: OpenProgram {
         let hasEnded = Mutex(false)
         let run = Task {
             defer { hasEnded.withLock { $0 = true } }
-            try await group.run()
+            if isCancelled { try await worker.run() } else { try await group.run() }
         }
         defer { run.cancel() }
         try await eventually("it is being made") { hasBegun.withLock { $0 } }
-        await group.triggerGracefulShutdown()
+        if isCancelled { run.cancel() } else { await group.triggerGracefulShutdown() }
         try await eventually("it has ended") { hasEnded.withLock { $0 } }
+        try await run.value
+        try await worker.run()
     }
 
     @Test func `A worker that runs already is not run a second time, and goes on`() async throws {

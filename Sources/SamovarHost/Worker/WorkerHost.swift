@@ -91,7 +91,8 @@ public struct WorkerHost<P: Program>: Service {
     ///
     /// A worker that has ended stays so: another `run` returns, or throws, what this one did. Who wants to try again makes another host.
     ///
-    /// - Throws: `WorkerError`, also if this worker runs already, which goes on then; what making the environment throws.
+    /// - Throws: `WorkerError`, also if this worker runs already, which goes on then; what making the environment throws, but not
+    ///   that it was cancelled for the end of the worker.
     public func run() async throws {
         if let end = coordinator.begin() { return try end.get() }
         // What the environment runs has to last as long as the handlers that use it.
@@ -99,6 +100,9 @@ public struct WorkerHost<P: Program>: Service {
             let prepared: Worker<P>.Prepared
             do {
                 prepared = try await cancelWhenGracefulShutdown { [worker] in try await worker.prepare() }
+            } catch is CancellationError where Task.isShuttingDownGracefully || Task.isCancelled {
+                coordinator.ended(.success(()))
+                return
             } catch {
                 coordinator.ended(.failure(error))
                 throw error
