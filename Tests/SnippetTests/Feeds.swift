@@ -125,6 +125,8 @@ enum Feeds: Program {
 
 // snippet: workers-list
 struct FeedsApp: SamovarApp {
+    static var slots: Int { 8 }
+
     static var worker: Worker<Feeds> {
         .handlers(environment: { try await Mailer.connected() }, tearDown: { await $0.close() }) {
             on(\.url) { url, job in .fetched(url: url, title: try await title(of: url)) }

@@ -57,7 +57,8 @@ public struct Subscription<P: Program>: Equatable, Sendable {
 
     /// An outside source that a worker watches: the store keeps this effect open as long as the subscription is wanted, gives it
     /// to another worker when one dies, and cancels it afterwards. Its handler sends messages with `job.stream`, and goes on
-    /// from `job.resume`. A handler that returns ends the source until the subscription begins anew.
+    /// from `job.resume`. A handler that returns ends the source until the subscription begins anew. Until then it keeps a slot of
+    /// its worker: where that has one slot, as by default, nothing else is done there.
     ///
     /// - Parameter retry: how often it is tried again when its handler throws, counted from its last checkpoint, and after which
     ///   pauses. It waits for them after the death of its worker, too, which counts as a failure but never gives it up.

@@ -13,7 +13,7 @@ public import SamovarWorker
 /// ```
 ///
 /// Each output becomes one message, streamed with its place as the checkpoint: message and place are on disk together, so each
-/// output arrives exactly once, whichever process dies.
+/// output arrives exactly once, whichever process dies. As any source it keeps a slot of its worker for as long as it is wanted.
 ///
 /// - Parameters:
 ///   - extract: finds in the effect how the other program's store is reached; nil leaves the effect to the next handler.
