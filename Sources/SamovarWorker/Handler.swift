@@ -125,7 +125,8 @@ public func onStream<P: Program, Environment: Sendable, Value: Sendable, Message
 /// ```
 ///
 /// `Command.run(_:groups:)` orders one effect for several groups; each runs and answers its own copy. A worker that names a group
-/// serves its queue.
+/// serves its queue, and the default one only if that is named, too: handlers beside groups, for effects without a queue, want
+/// ``Worker/serving(_:)`` with `.default`.
 public func group<P: Program, Environment: Sendable>(
     _ queue: Queue, @HandlerBuilder<P, Environment> _ handlers: () -> [Handler<P, Environment>]
 ) -> Handler<P, Environment> {
