@@ -170,7 +170,6 @@ struct Dispatcher {
         delayed.keep(ifBeyond: 2 * ledger.open.count + 1_024) { id, time in ledger.open[id]?.notBefore == time }
         let places = places
         let gone = lines.forgetStale { places.isWaiting($0.effect, at: $0.place) }
-        guard !gone.isEmpty else { return }
         for workerState in workers.values { workerState.lines.removeAll { line in gone.contains { $0 === line } } }
     }
 

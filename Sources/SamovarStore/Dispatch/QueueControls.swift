@@ -9,9 +9,9 @@ package struct QueueControls: Equatable, Sendable {
 
     var count: Int { paused.count + rules.count }
 
-    package func isPaused(_ queue: Queue) -> Bool { !paused.isEmpty && paused.contains(.queue(queue)) }
+    package func isPaused(_ queue: Queue) -> Bool { paused.contains(.queue(queue)) }
 
-    package func isPaused(_ label: Label) -> Bool { !paused.isEmpty && paused.contains(.label(label)) }
+    package func isPaused(_ label: Label) -> Bool { paused.contains(.label(label)) }
 
     /// Whether anything is another than before.
     @discardableResult
