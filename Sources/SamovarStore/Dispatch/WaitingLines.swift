@@ -81,7 +81,7 @@ final class WaitingLine {
 /// waits, whoever serves them: each effect might need something else.
 struct WaitingLines {
     /// By their queue, and by what their workers must be able to do.
-    private var lines: [Queue: [Set<String>: WaitingLine]] = [:]
+    private(set) var lines: [Queue: [Set<String>: WaitingLine]] = [:]
     /// The newest line that was asked for: the next effect is likely to wait there, too.
     private var last: WaitingLine?
     /// What holds queues back, whether anything waits in them or not.

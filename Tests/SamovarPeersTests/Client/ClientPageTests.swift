@@ -95,6 +95,18 @@ import Testing
         #expect(moved.contains(.send(still)), "whoever wants the current view does not care of which journal")
     }
 
+    @Test func `A client has room for as many requests as its limit says, and for none once it has ended`() throws {
+        var machine = Self.welcomed()
+        var room = [machine.hasRoomForRequest]
+        for turn in 3...4 {
+            _ = try machine.request(.views(after: turn, in: home), now: at(0))
+            room.append(machine.hasRoomForRequest)
+        }
+        _ = machine.close()
+        room.append(machine.hasRoomForRequest)
+        #expect(room == [true, true, false, false])
+    }
+
     @Test func `Requests are limited, forgotten when nobody waits, and answered when the client ends`() throws {
         var machine = Self.welcomed()
         _ = try machine.request(Self.request, now: at(0))

@@ -104,6 +104,19 @@ import Testing
         #expect(ended == [Worker.send(.goodbye), .stop])
     }
 
+    @Test func `Until the time of its drain is over jobs go on, and until that of its farewell is over it stays`() {
+        var machine = busy()
+        _ = machine.drain(now: at(0))
+        _ = machine.flush(now: at(0))
+        let draining = machine.ticked(now: at(4.9))
+        var state = machine.state
+        #expect(!draining.contains(.cancel(Worker.lease(1))) && state == .draining(until: at(5)))
+        _ = machine.ticked(now: at(5))
+        let leaving = machine.ticked(now: at(5.9))
+        state = machine.state
+        #expect(!leaving.contains(.stop) && state == .leaving(until: at(6)))
+    }
+
     @Test func `While it drains it tells of a handler that goes on, and not of tasks, of which it takes none anyway`() {
         var machine = busy()
         _ = machine.drain(now: at(0))

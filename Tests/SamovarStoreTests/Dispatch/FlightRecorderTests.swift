@@ -119,6 +119,14 @@ import Testing
         #expect(recorder.attempts(of: effect(1), [first: workerID(1)])[0].worker == workerID(1))
     }
 
+    @Test func `A worker that has just left has its own name, however many came before it`() {
+        var recorder = FlightRecorder()
+        for _ in 0..<5_000 { _ = recorder.joined(workerID(1)) }
+        let last = recorder.joined(workerID(2))
+        _ = recorder.handedOut(effect(1), attempt: 1, to: last, now: at(0))
+        #expect(recorder.attempts(of: effect(1), [:])[0].worker == workerID(2))
+    }
+
     @Test func `Effects of a turn beyond a million are not taken for others`() {
         var recorder = FlightRecorder()
         let worker = recorder.joined(workerID(1))

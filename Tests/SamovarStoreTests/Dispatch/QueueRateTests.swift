@@ -244,6 +244,23 @@ import Testing
         #expect(hall.assign() == 1)
     }
 
+    @Test func `A token is kept for the suspect for which a worker is kept free, though one that none can take is before it`() {
+        var hall = DispatchHall()
+        hall.join(1, ["mail"])
+        hall.order(RunOptions(queue: "mail"), isOfSource: true)
+        #expect(hall.assign() == 1)
+        for number in [2, 3] as [UInt8] { hall.join(number, slots: 4, ["news"]) }
+        for _ in 1...2 { hall.order(RunOptions(queue: "news")) }
+        #expect(hall.assign() == 2)
+        hall.rule("news", Self.rate(1, per: .seconds(60), burst: 2))
+        hall.order(RunOptions(queue: "mail"), deaths: 9)
+        let suspect = hall.order(RunOptions(queue: "news"), deaths: 9)
+        for _ in 1...2 { hall.order(RunOptions(queue: "news")) }
+        #expect(hall.assign() == 1 && !hall.isRunning(suspect))
+        for job in hall.jobs(of: 2) { hall.end(job) }
+        #expect(hall.assign(at: at(1)) == 1 && hall.jobs(of: 2) == [suspect])
+    }
+
     @Test func `No token is kept for a suspect that no worker can take at all`() {
         var hall = DispatchHall()
         hall.join(1, slots: 4, ["mail"])

@@ -148,6 +148,15 @@ import Testing
         }
     }
 
+    @Test func `Labels of a lesser priority have their shares, too, when all of a greater one has gone`() {
+        var hall = Self.hall()
+        let first = hall.order(RunOptions(priority: 1))
+        for label in Self.labels { for _ in 0..<100 { hall.order(RunOptions(id: label)) } }
+        #expect(hall.assign() == 1 && hall.jobs(of: 1) == [first])
+        hall.end(first)
+        Self.expectShares(hall.work(jobs: 100))
+    }
+
     @Test func `A greater priority comes first, whatever was ordered before it`() {
         var hall = Self.hall()
         let orders = [0, 2, 1].map { hall.order(RunOptions(priority: $0)) }

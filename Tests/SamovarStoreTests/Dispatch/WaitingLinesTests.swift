@@ -71,6 +71,16 @@ import Testing
         #expect(lines.all.count == 1 && effects(in: lines.serve(["mail"], insteadOf: []).first) == [2])
     }
 
+    @Test func `Of a queue that nobody serves and in which nothing waits, nothing is remembered`() {
+        var lines = WaitingLines()
+        let served = lines.serve(["mail"], insteadOf: [])
+        _ = lines.serve([], insteadOf: served)
+        #expect(lines.lines.isEmpty)
+        _ = lines.append(entry(1), RunOptions(queue: "print"))
+        _ = lines.forgetStale { _ in false }
+        #expect(lines.lines.isEmpty)
+    }
+
     @Test func `Stale entries go, whether anybody serves their line or not, and a line that still has some that wait stays`() {
         var lines = WaitingLines()
         let served = lines.serve(["mail"], insteadOf: [])
