@@ -179,6 +179,24 @@ import Testing
         #expect(!store.hasTrapped && !hasWork && store.rig.durable.ledger.open.isEmpty)
     }
 
+    @Test func `A failure that waits to be taken alone is forgotten if another worker has the job by then, whose answer counts`()
+        throws
+    {
+        let store = try Self.postponed()
+        let rig = store.rig
+        let open = try #require(rig.durable.ledger.open.keys.first { _ in true })
+        let lease = Lease(start: 1, counter: 1)
+        let token = JobProof(home, workshopSecret).token(of: open, under: lease)
+        rig.connectWorker(2, claims: [JobClaim(effect: open, lease: lease, token: token)])
+        while rig.commit(), !store.hasTrapped { rig.round() }
+        let hasWork = rig.machine.hasWork
+        #expect(!store.hasTrapped && !hasWork && rig.durable.ledger.open[open] != nil)
+        rig.commits = true
+        let answer = JobResult.Answer.done(MessageList([packed(Shop.Message.finished("a"))]))
+        rig.exchange(.result([JobResult(effect: open, lease: lease, token: token, answer: answer)], credit: 1), from: worker(2))
+        #expect(try rig.state().done == ["a"] && rig.durable.ledger.open.isEmpty)
+    }
+
     @Test func `A failure that waits to be taken alone takes its effect out of the line that it has got into meanwhile`() throws {
         var calls = 0
         let store = try Self.postponed {

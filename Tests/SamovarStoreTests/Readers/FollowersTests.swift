@@ -95,6 +95,8 @@ import Testing
         #expect(rig.ask("status")?.value["follower"] == ["turn": 1, "comparedTurn": 1, "seconds": 3])
         rig.tick(.seconds(8))
         #expect(rig.ask("status")?.value["follower"] == .nil)
+        _ = Self.ask(Self.question(nil, compared: 0), rig)
+        #expect(rig.ask("status")?.value["follower"] == ["turn": 0, "comparedTurn": .nil, "seconds": 0], "it has nothing yet")
     }
 
     // MARK: Answers

@@ -60,6 +60,12 @@ import Testing
         #expect(due(digests, at: 7) == at(60))
     }
 
+    @Test func `A state that costs as much as a digest may is not dear, and does not wait`() {
+        var digests = written(cost: settings.digestCost)
+        digests.saw(6, now: at(20))
+        #expect(due(digests, at: 6) == at(12))
+    }
+
     @Test func `Before the first one the size of the snapshot tells whether it is dear`() {
         var digests = DigestSchedule()
         digests.saw(3, now: at(2))

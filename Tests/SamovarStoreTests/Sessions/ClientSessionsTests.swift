@@ -108,9 +108,12 @@ import Testing
         #expect(sessions.idlest(now: at(9)) == session(2), "what waits in the inbox is taken")
     }
 
-    @Test mutating func `Many sessions share the hashes that may be kept`() {
-        let (one, other) = (join(1), join(2))
+    @Test mutating func `Many sessions share the hashes that may be kept, and one alone has them all`() {
+        let one = join(1)
         for sequence in 1...6 { sessions.enqueue(input(sequence), of: one) }
+        sessions.limitFingerprints()
+        #expect(one.fingerprints.count == 6)
+        let other = join(2)
         sessions.limitFingerprints()
         #expect(one.fingerprints.count == 4)
         for sequence in 1...6 { sessions.enqueue(input(sequence), of: other) }

@@ -155,6 +155,17 @@ import Testing
         #expect(try rig.state().total == 1)
     }
 
+    /// Until then the end may be lost yet, and the session goes on.
+    @Test func `That a further input is not taken is told when the end is on disk`() throws {
+        let rig = try Rig()
+        rig.connectClient()
+        rig.commits = false
+        rig.exchange(Self.last(.add(1)), from: client(1))
+        #expect(rig.exchange(inputs([.add(1)], from: 2), from: client(1)) == [])
+        rig.commit()
+        #expect(rig.take(client(1)).last == Self.closed)
+    }
+
     @Test func `A further input that does not wait for the outcome is misuse`() throws {
         let rig = try Rig()
         rig.connectClient()
@@ -187,6 +198,8 @@ import Testing
         #expect(book.end(of: Self.id(3), witness: 1, mayHaveEnded: true) == .forgotten)
         #expect(book.end(of: Self.id(3), witness: 0, mayHaveEnded: true) == nil, "of this timeline it was told nothing")
         #expect(book.end(of: Self.id(3), witness: 29) == nil, "it has sent nothing that ends it")
+        #expect(book.end(of: Self.id(3), witness: 49, mayHaveEnded: true) == .forgotten)
+        #expect(book.end(of: Self.id(3), witness: 50, mayHaveEnded: true) == nil, "none of them has ended later")
         #expect(book.end(of: Self.id(3), witness: 51, mayHaveEnded: true) == nil, "it was told of a later turn")
     }
 
