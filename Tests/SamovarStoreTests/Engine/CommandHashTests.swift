@@ -81,7 +81,9 @@ import Testing
         let lane = Policy.lane(width: 2, limit: 5, behindDead: .stops)
         #expect(lane.code == 1 << 44 | 1 << 43 | 2 << 33 | 5, "as journals have it")
         #expect(Policy(code: lane.code + (1 << 44)) == nil, "of no build that is known")
-        for code in [1 << 44, 1 << 44 | 5, 1 << 44 | 1_001 << 33 | 1, 1 << 45, 1 << 62] { #expect(Policy(code: code) == nil) }
+        let widths = [1 << 44, 1 << 44 | 5, 1 << 44 | 1_001 << 33 | 1]
+        let limits = [1 << 44 | 1 << 33, 1 << 44 | 1 << 33 | 1 << 32 + 1]
+        for code in widths + limits + [1 << 45, 1 << 62] { #expect(Policy(code: code) == nil) }
     }
 
     @Test func `A control of fewer or more fields than it has is not read as one`() {
