@@ -99,6 +99,16 @@ import Testing
         #expect(hall.assign() == 0 && hall.dispatcher.lines.all.count == lines)
     }
 
+    @Test func `A line that came after its worker goes with it, if nothing waits there`() {
+        var hall = DispatchHall()
+        hall.join(1, can: ["gpu"])
+        let job = hall.order(needs(["gpu"]))
+        #expect(hall.assign() == 1)
+        hall.end(job)
+        hall.leave(1)
+        #expect(hall.dispatcher.lines.all.isEmpty)
+    }
+
     @Test func `Pauses and rules of a queue are those of all its lines, of new ones too`() {
         var hall = DispatchHall()
         hall.join(1, slots: 9, can: ["gpu"])
@@ -125,6 +135,14 @@ import Testing
         hall.end(hall.jobs(of: 2)[0])
         hall.assign()
         #expect(hall.jobs(of: 2).map { hall.ledger.open[$0]?.label } == ["b"], "what waits with needs has shares, too")
+    }
+
+    @Test func `How it stands is told of a queue that is paused or has rules, though nothing waits there and nobody serves it`() {
+        var hall = DispatchHall()
+        hall.dispatcher.pause("news")
+        hall.rule("mail", QueueRules(rate: .init(1, per: .seconds(1))))
+        let backlog = hall.dispatcher.backlog(in: hall.ledger, now: at(0))
+        #expect(backlog.map(\.queue) == ["mail", "news"] && backlog.map(\.isPaused) == [false, true])
     }
 
     @Test func `It is told how it stands with each queue`() {

@@ -24,6 +24,18 @@ import Testing
         #expect(rig.machine.head == 1)
     }
 
+    @Test func `Noise that comes when the store has stopped is neither counted nor told of`() throws {
+        let rig = try Rig()
+        rig.round()
+        rig.machine.drain(within: .seconds(1), now: rig.now)
+        rig.round()
+        #expect(rig.stop == .drained)
+        _ = rig.takeNotes()
+        rig.machine.receivedNoise("more than two frames", from: client(1), now: rig.now)
+        rig.round()
+        #expect(rig.takeNotes() == [] && rig.machine.out.droppedFrames == 0)
+    }
+
     @Test func `Frames at the wrong door are misuse`() throws {
         let rig = try Rig()
         rig.connectClient()

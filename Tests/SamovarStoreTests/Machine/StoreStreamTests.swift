@@ -40,6 +40,17 @@ import Testing
         #expect(rig.machine.status(now: rig.now)["counters"]?["applied"] == .int(2))
     }
 
+    @Test func `An open effect is listed with the number of its last streamed message, which is 0 before the first`() throws {
+        let (rig, task) = try Self.running()
+        func streamed() -> [MessagePackValue?] {
+            guard case .array(let open)? = rig.ask("effects")?.value["open"] else { return [] }
+            return open.map { $0["streamed"] }
+        }
+        #expect(streamed() == [.int(0)])
+        rig.exchange(.result([task.streamed(1, "one"), task.streamed(2, "two")], credit: 9), from: worker(1))
+        #expect(streamed() == [.int(2)])
+    }
+
     @Test func `An acknowledgement covers all that arrived, and does not leave before it is on disk`() throws {
         let (rig, task) = try Self.running()
         rig.commits = false

@@ -106,6 +106,28 @@ import Testing
         #expect(state.total == 1 && state.ticks.count == 19, "\(state.total), \(state.ticks.count)")
     }
 
+    @Test func `Timers that fired while no input waited are not held against those that are due with one`() throws {
+        let rig = try StoreWorkerTests.rig(slots: 9, credit: 9)
+        rig.exchange(inputs([.watch((1...9).map { Self.every(1, id: "\($0)") })]), from: client(1))
+        rig.tick(.seconds(1))
+        #expect(try rig.state().ticks.count == 9)
+        rig.now = rig.now + .seconds(1)
+        rig.deliver(inputs([.add(1)], from: 2), from: client(1))
+        rig.round()
+        var items: [String] = []
+        for batch in rig.committedBatches {
+            try RecordBatch.read(first: batch.first, last: batch.last, bytes: batch.bytes) { record in
+                switch record.origin {
+                case .client: items.append("input")
+                case .subscription: items.append("timer")
+                default: break
+                }
+            }
+        }
+        #expect(items.count == 20)
+        #expect(Array(items.prefix(18)) == ["input"] + Array(repeating: "timer", count: 17), "eight go first again")
+    }
+
     @Test func `A timer whose group breaks a limit ends the store, which says so`() throws {
         let engine = TypedEngine(Shop.self, secret: workshopSecret, limits: GroupLimits(turns: 5))
         let rig = try Rig(engine: engine)

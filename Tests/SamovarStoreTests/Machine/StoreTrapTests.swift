@@ -695,6 +695,18 @@ import Testing
         #expect(rig.snapshots.count == 1, "the operator may have mended it")
     }
 
+    @Test func `Of a state that ended the store again and again no digest is written, and turns go on`() throws {
+        var settings = StoreSettings()
+        settings.trapDeaths = 1
+        let page = Self.page(.state)
+        defer { page.deallocate() }
+        let rig = try Rig(settings, marker: TrapMarker(page), isFenced: true)
+        rig.connectClient()
+        #expect(rig.exchange(inputs([.add(1)]), from: client(1)).outcomes.map(\.verdict) == [.applied])
+        rig.tick(.seconds(1))
+        #expect(rig.machine.digests.written == nil)
+    }
+
     @Test func `Views that ended the store again and again stay off over restarts, until it is stopped in order`() throws {
         var settings = StoreSettings()
         settings.trapDeaths = 1

@@ -203,6 +203,14 @@ import Testing
         #expect(book.end(of: Self.id(3), witness: 51, mayHaveEnded: true) == nil, "it was told of a later turn")
     }
 
+    @Test func `Of a session that has ended with an input, the outcome of that one is known, and of no other`() {
+        var book = SessionTable(window: 10)
+        book.answer(Self.id(1), applied(1, 5), by: nil)
+        book.answer(Self.id(1), applied(2, 6), by: nil, endsSession: true)
+        let outcomes = (0...3).map { book.outcome(of: $0, in: Self.id(1)) }
+        #expect(outcomes == [nil, nil, applied(2, 6), nil])
+    }
+
     private static func id(_ number: Int) -> SessionID { SessionID(high: 9, low: UInt64(number)) }
 }
 
