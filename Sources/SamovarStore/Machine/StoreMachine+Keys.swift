@@ -20,7 +20,7 @@ extension StoreMachine {
             let former = access.keys
             access.replace(table)
             out.note(.info, "\(count(table.keys.count, "key")) may come over the network")
-            enforceKeys(former: former, since: access.looked, isNewTable: true, now: now)
+            enforceKeys(former: former, since: access.looked, now: now)
         case .failure(let error): out.note(.error, "the keys are as they were: \(error)")
         }
     }
@@ -48,12 +48,12 @@ extension StoreMachine {
         guard now >= access.nextExpiry else { return }
         let last = access.looked
         access.look(now: now)
-        enforceKeys(former: access.keys, since: last, isNewTable: false, now: now)
+        enforceKeys(former: access.keys, since: last, now: now)
     }
 
     /// The table may be another than before this start. A store without keys knows of no names.
     mutating func enforceKeysOfStart(now: Timestamp) {
-        if !access.keys.keys.isEmpty { enforceKeys(former: access.keys, since: now, isNewTable: true, now: now) }
+        if !access.keys.keys.isEmpty { enforceKeys(former: access.keys, since: now, now: now) }
     }
 
     /// Whoever was sent views has less of its budget.
@@ -64,10 +64,8 @@ extension StoreMachine {
         }
     }
 
-    /// - Parameters:
-    ///   - former: the table at the time `since`.
-    ///   - isNewTable: it is not the one that there is, so that names may be missing.
-    private mutating func enforceKeys(former: KeyTable, since: Timestamp, isNewTable: Bool, now: Timestamp) {
+    /// - Parameter former: the table at the time `since`.
+    private mutating func enforceKeys(former: KeyTable, since: Timestamp, now: Timestamp) {
         let access = access
         let names = Set(access.keys.keys.map(\.name))
         // A fingerprint may have moved to another name, to which nothing of the former one belongs.
@@ -78,8 +76,7 @@ extension StoreMachine {
         clients.enforce(
             { objection($0, Door.front.roles, owner: $1, of: "session") },
             mayStillSend: { access.objection(to: $0, [.client], "send", now: now) == nil },
-            isRevoked: { isNewTable && !names.contains($0) }, now: now, &readers,
-            &turns, &out)
+            isRevoked: { !names.contains($0) }, now: now, &readers, &turns, &out)
         workers.enforce(
             { objection($0, Door.work.roles, owner: $2, of: "worker's identity") ?? access.objection(to: $1, by: $0) },
             isRenewed: { access.admitsWorker($0, $1, now: now) }, now: now, &scheduler, &turns, &out)

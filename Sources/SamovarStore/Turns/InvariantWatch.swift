@@ -25,7 +25,6 @@ struct InvariantWatch {
     /// Returns those that are broken, and were not when they were looked at last.
     mutating func look(at engine: any ProgramEngine) -> [Breach] {
         let broken = kept.filter { !engine.keeps(invariant: $0.index) }
-        guard !broken.isEmpty else { return [] }
         kept.removeAll { rule in broken.contains { $0.index == rule.index } }
         let news = broken.map { Breach(name: $0.name, turn: engine.head) }
         breaches += news
