@@ -188,6 +188,35 @@ struct CoordinatorMachineTests {
         #expect(machine.agents.map(\.problem) == ["it gave no result in time", "it gave no result in time"])
     }
 
+    @Test func `Results are waited for as long as accounts come`() {
+        var machine = running()
+        _ = machine.ticked(now: at(4))
+        // Without a further answer, and for longer than the drain of 4 s and 30 s.
+        for second in stride(from: 8, through: 100, by: 4) {
+            for peer in [a, b] {
+                #expect(machine.heard(.ledger(session: "s", sent: 2, piece: [1]), from: peer, now: at(Double(second))) == [])
+            }
+            #expect(machine.ticked(now: at(Double(second))) == [])
+        }
+        _ = machine.heard(result(), from: a, now: at(101))
+        #expect(machine.heard(result(), from: b, now: at(101)) == [.say(.thanks, to: b), .finish])
+        #expect(machine.agents.allSatisfy { $0.problem == nil })
+    }
+
+    @Test func `A piece of an account is added to those before it, which are not copied`() {
+        var machine = running()
+        var places: [UInt] = []
+        for _ in 1...200 {
+            _ = machine.heard(.ledger(session: "s", sent: 2, piece: [UInt8](repeating: 1, count: 1_000)), from: a, now: at(2))
+            let bytes = machine.agents[0].ledgers["s"]?.bytes ?? []
+            let place = bytes.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+            if places.last != place { places.append(place) }
+        }
+        #expect(machine.agents[0].ledgers["s"]?.bytes.count == 200_000)
+        // It grows by a factor, so it moves now and then.
+        #expect(places.count < 50, "it has moved \(places.count) times")
+    }
+
     @Test func `Agents that do not come or cannot connect are not waited for without end`() {
         var lonely = machine()
         _ = lonely.heard(join("a"), from: a, now: at(29))

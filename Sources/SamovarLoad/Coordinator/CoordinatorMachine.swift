@@ -11,7 +11,7 @@ public import SamovarCore
 /// | ready | – | the last one: start to all, running | – | – |
 /// | alive | heard | heard | heard | heard |
 /// | connecting | – | if more are connected: the time for it begins anew | – | – |
-/// | progress, ledger | – | – | kept; too much: missing | the same |
+/// | progress, ledger | – | – | kept; too much: missing | the same; more of it: the time begins anew |
 /// | result | – | – | thanks; the last one: finish | the same |
 /// | failed, gone, silent | missing: finish | missing: finish | missing: stop to all, collecting | missing |
 /// | interrupted | finish | finish | stop to all, collecting | the second time: finish |
@@ -123,42 +123,45 @@ public struct CoordinatorMachine: ~Copyable {
 extension CoordinatorMachine {
     public mutating func heard(_ message: AgentMessage, from peer: Peer, now: Timestamp) -> [Action] {
         if case .join(let version, let name, let machine) = message { return join(peer, version, name, machine, now) }
-        guard var agent = byPeer[peer], !agent.isOver else { return [] }
-        agent.heard = now
+        guard byPeer[peer]?.isOver == false else { return [] }
+        // All in place: a copy of an agent lets each piece of its ledgers cost as much as all pieces before it.
+        byPeer[peer]?.heard = now
         guard message.isPlausible else { return missing(peer, "it told numbers that cannot be", now) }
-        guard isExpected(message) else {
-            byPeer[peer] = agent
-            return []
-        }
+        guard isExpected(message) else { return [] }
         switch message {
-        case .join, .alive: break
+        case .join, .alive: return []
         case .failed(let reason): return missing(peer, reason, now)
         case .connecting(let count):
-            if case .preparing = state, count > agent.connected { state = .preparing(until: now + Self.preparation) }
-            agent.connected = max(agent.connected, count)
+            let before = byPeer[peer]?.connected ?? 0
+            if case .preparing = state, count > before { state = .preparing(until: now + Self.preparation) }
+            byPeer[peer]?.connected = max(before, count)
+            return []
         case .ready(let text):
-            agent.isReady = true
-            if let timeline, timeline != text { problems.append("\(agent.name) is connected to another store than the others") }
+            byPeer[peer]?.isReady = true
+            if let timeline, timeline != text {
+                problems.append("\(byPeer[peer]?.name ?? "") is connected to another store than the others")
+            }
             timeline = timeline ?? text
+            return startIfReady(now)
         case .progress(let progress):
-            if progress.counts.answered > agent.progress.last?.counts.answered ?? 0 { wait(now) }
-            agent.progress.append(progress)
-            guard agent.progress.count <= progressLimit(now) else { return missing(peer, "it told too often how far it is", now) }
+            if progress.counts.answered > byPeer[peer]?.progress.last?.counts.answered ?? 0 { wait(now) }
+            guard byPeer[peer]?.progress.count ?? 0 < progressLimit(now) else {
+                return missing(peer, "it told too often how far it is", now)
+            }
+            byPeer[peer]?.progress.append(progress)
+            return show()
         case .ledger(let session, let sent, let piece):
-            agent.ledgers[session, default: (sent, [])].bytes += piece
-            agent.ledgerBytes += piece.count
-            let others = byPeer.reduce(0) { $0 + ($1.key == peer ? 0 : $1.value.ledgerBytes) }
-            guard agent.ledgers.count <= plan.clients, others + agent.ledgerBytes <= Self.ledgerBytes else {
+            byPeer[peer]?.ledgers[session, default: (sent, [])].bytes += piece
+            byPeer[peer]?.ledgerBytes += piece.count
+            let bytes = byPeer.values.reduce(0) { $0 + $1.ledgerBytes }
+            guard byPeer[peer]?.ledgers.count ?? 0 <= plan.clients, bytes <= Self.ledgerBytes else {
                 return missing(peer, "its ledgers are more than \(plan.clients) or have too many bytes", now)
             }
-        case .result(let result): agent.result = result
-        }
-        byPeer[peer] = agent
-        switch message {
-        case .ready: return startIfReady(now)
-        case .progress: return show()
-        case .result: return [.say(.thanks, to: peer)] + show() + finishIfOver()
-        case .join, .alive, .connecting, .ledger, .failed: return []
+            if !piece.isEmpty { wait(now) }
+            return []
+        case .result(let result):
+            byPeer[peer]?.result = result
+            return [.say(.thanks, to: peer)] + show() + finishIfOver()
         }
     }
 
@@ -303,7 +306,7 @@ extension CoordinatorMachine {
         wait(now)
     }
 
-    /// Agents drain by their own clocks, as long as answers come; the rest is for what they have to tell.
+    /// Agents drain by their own clocks, as long as answers come; the rest is for what they have to tell, as long as they tell it.
     private mutating func wait(_ now: Timestamp) {
         guard case .collecting(let start, _) = state else { return }
         state = .collecting(from: start, until: now + .microseconds(plan.drain) + .seconds(30))
