@@ -99,6 +99,21 @@ struct LoadClientTests {
         #expect(client.withoutEnd == 1)
     }
 
+    @Test func `Inputs are chosen for the end as often while many wait, and each that was chosen is counted`() throws {
+        // Of so many clients, each asks for the end of one input at a time.
+        var client = try connected(plan(clients: 4_096, duration: 60_000_000))
+        client.begin(at: at(0))
+        #expect(sent(client.pump(now: at(13_000_000))) == [1, 2, 3, 4])
+        let outcomes = receipt((1, 10, .applied), (2, 11, .applied), (3, 12, .applied), (4, 13, .applied))
+        _ = client.received(outcomes, now: at(13_000_000))
+        #expect(client.withoutEnd == 4, "one is waited for, and for three there was no room to ask")
+        _ = client.received(envelope(.settled(turn: 10, dead: [])), now: at(13_000_000))
+        #expect(client.withoutEnd == 3)
+        #expect(sent(client.pump(now: at(17_000_000))) == [5])
+        let asked = client.received(receipt((5, 14, .applied)), now: at(17_000_000))
+        #expect(asked.contains { if case .send(let envelope) = $0 { envelope.frame == .settle(turn: 14) } else { false } })
+    }
+
     @Test func `What was due and not sent goes after the end, but not for ever`() throws {
         var client = try connected(plan())
         client.begin(at: at(0))

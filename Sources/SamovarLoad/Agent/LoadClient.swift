@@ -46,7 +46,7 @@ public struct LoadClient: ~Copyable {
     private var settling: [Int: Timestamp] = [:]
     /// Inputs that were chosen to be asked for, and of which nobody will tell the end.
     private var unmeasured = 0
-    private var settleStride: Int
+    private let settleStride: Int
     private let settleLimit: Int
     /// When the inputs without an outcome were due, from `oldest` on; nil once it has one.
     private var dueTimes: Deque<Timestamp?> = []
@@ -257,7 +257,6 @@ extension LoadClient {
     /// Which inputs are asked for is decided by their number, before anybody knows how long they take; were it decided by how many
     /// requests wait, a slow time would be measured less often than a fast one.
     private mutating func settle(_ turn: Int, _ due: Timestamp, _ now: Timestamp, _ actions: inout [ClientMachine.Action]) {
-        if settling.count > settleLimit / 2 { settleStride *= 2 }
         // One for which the machine has no room either is counted, too.
         guard settling.count < settleLimit, let asked = try? machine.settle(turn: turn, now: now) else {
             unmeasured += 1
