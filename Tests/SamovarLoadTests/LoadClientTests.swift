@@ -20,9 +20,9 @@ struct LoadClientTests {
         envelope(.receipt(outcomes.map { Outcome(sequence: $0.0, turn: $0.1, verdict: $0.2) }, credit: 1_000))
     }
 
-    private func connected(_ plan: LoadPlan) throws -> LoadClient {
+    private func connected(_ plan: LoadPlan, number: Int = 1) throws -> LoadClient {
         var client = LoadClient(
-            1, of: plan, inputs: [try InputTemplate(encoded: plan.inputs[0])], session: UniqueID(high: 5, low: 5), schema: nil,
+            number, of: plan, inputs: [try InputTemplate(encoded: plan.inputs[0])], session: UniqueID(high: 5, low: 5), schema: nil,
             random: Random(seed: 1))
         _ = client.ticked(now: at(0))
         _ = client.received(welcome(), now: at(0))
@@ -112,6 +112,25 @@ struct LoadClientTests {
         #expect(sent(client.pump(now: at(17_000_000))) == [5])
         let asked = client.received(receipt((5, 14, .applied)), now: at(17_000_000))
         #expect(asked.contains { if case .send(let envelope) = $0 { envelope.frame == .settle(turn: 14) } else { false } })
+    }
+
+    @Test func `Of many clients with few inputs each, one input in so many is asked for its end, the first ones too`() throws {
+        // 500 inputs, five of each client.
+        let plan = plan(pace: .rate(10_000), clients: 100, duration: 50_000)
+        #expect(plan.settleStride == 10)
+        var asked: [Int] = []
+        for number in 0..<100 {
+            var client = try connected(plan, number: number)
+            client.begin(at: at(0))
+            #expect(sent(client.pump(now: at(50_000))) == [1, 2, 3, 4, 5])
+            for sequence in 1...5 {
+                for action in client.received(receipt((sequence, 10 + sequence, .applied)), now: at(50_000)) {
+                    if case .send(let envelope) = action, envelope.kind == .settle { asked.append(sequence) }
+                }
+            }
+        }
+        #expect((40...60).contains(asked.count), "\(asked.count) of 500")
+        for sequence in 1...5 { #expect(asked.count { $0 == sequence } >= 5, "\(asked)") }
     }
 
     @Test func `What was due and not sent goes after the end, but not for ever`() throws {

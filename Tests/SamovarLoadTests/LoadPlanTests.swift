@@ -37,6 +37,20 @@ struct LoadPlanTests {
         #expect(500_000 / plan(pace: .saturate(window: 1)).settleStride < 1_000)
     }
 
+    @Test(arguments: [(8, 8), (16, 8), (1_000, 10), (7, 51)])
+    func `Each second and each client has its part in the inputs that are asked for their end`(clients: Int, stride: Int) {
+        let choice = SettleChoice(oneIn: stride)
+        let count = 20 * clients * stride
+        let chosen = (0..<count).filter { choice.includes($0) }
+        let even = count / stride / 4
+        for quarter in 0..<4 {
+            let own = chosen.count { $0 / (count / 4) == quarter }
+            #expect((even * 9 / 10...even * 11 / 10).contains(own), "\(own) in quarter \(quarter), and not \(even)")
+        }
+        let byClient = Dictionary(grouping: chosen) { $0 % clients }.mapValues(\.count)
+        #expect(byClient.count == clients && byClient.values.allSatisfy { (15...25).contains($0) }, "20 each")
+    }
+
     @Test func `Deaths come in turn, and none when the test is over`() {
         let kills = KillPlan(roles: [.store, .worker], interval: 2_000_000)
         #expect(kills.due(0, within: 5_000_000) == 2_000_000)

@@ -46,7 +46,7 @@ public struct LoadClient: ~Copyable {
     private var settling: [Int: Timestamp] = [:]
     /// Inputs that were chosen to be asked for, and of which nobody will tell the end.
     private var unmeasured = 0
-    private let settleStride: Int
+    private let settleChoice: SettleChoice
     private let settleLimit: Int
     /// When the inputs without an outcome were due, from `oldest` on; nil once it has one.
     private var dueTimes: Deque<Timestamp?> = []
@@ -73,7 +73,7 @@ public struct LoadClient: ~Copyable {
         clients = plan.clients
         pace = plan.pace
         self.inputs = inputs
-        settleStride = plan.settleStride
+        settleChoice = SettleChoice(oneIn: plan.settleStride)
         settleLimit = max(1, 4_096 / plan.clients)
         let rate = if case .rate(let rate) = plan.pace { rate } else { 1.0 }
         schedule = SendSchedule(client: number, of: plan.clients, rate: rate, duration: plan.duration)
@@ -250,7 +250,8 @@ extension LoadClient {
             counts.applied += 1
             // Without a `Duration`, whose 128 bits take longer than the rest of this.
             samples.append(.applied(after: now.microseconds - due.microseconds, turn: outcome.turn, due: due))
-            if outcome.sequence % settleStride == 0 { settle(outcome.turn, due, now, &actions) }
+            let number = (outcome.sequence - 1) * clients + client
+            if settleChoice.includes(number) { settle(outcome.turn, due, now, &actions) }
         }
     }
 

@@ -64,6 +64,26 @@ public struct LoadPlan: Codable, Equatable, Sendable {
     }
 }
 
+/// Which inputs are asked for the end of their effects: one in so many, by its number alone.
+///
+/// The idea: the multiples of the golden ratio fall evenly into each stretch of the numbers, and into each client's, so every time
+/// and every client has its part in what is measured. Rejected: each number that can be divided by so many. With 8 clients and one
+/// input in 8, all of them were one client's.
+public struct SettleChoice: Equatable, Sendable {
+    /// Of all that 64 bits can be.
+    private let part: UInt64
+
+    public init(oneIn stride: Int) {
+        part = .max / UInt64(max(1, stride))
+    }
+
+    /// - Parameter number: of an input among those of all clients, from 0.
+    public func includes(_ number: Int) -> Bool {
+        // The golden ratio's fraction.
+        UInt64(truncatingIfNeeded: number) &* 0x9e37_79b9_7f4a_7c15 <= part
+    }
+}
+
 /// What one agent does of a plan.
 public struct LoadShare: Codable, Equatable, Sendable {
     public var plan: LoadPlan
