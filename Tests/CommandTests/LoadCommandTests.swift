@@ -204,6 +204,7 @@ import Testing
         // Long before its drain of 30 s: there is nothing to wait for.
         #expect(try await load.wait() == .exited(70), "\(load.errors)")
         #expect(load.output.contains("problem: interrupted after") && load.output.contains("lost 0"), "\(load.output)")
+        #expect(load.output.contains(" applied/s over ") && !load.output.contains("applied/s over 600.0 s"), "\(load.output)")
     }
 
     @Test func `Control-C three times ends it whatever it waits for, and leaves nothing`() async throws {

@@ -266,6 +266,21 @@ struct CoordinatorMachineTests {
         #expect(machine.problems == ["interrupted after 1 s", "interrupted"])
     }
 
+    @Test func `How long inputs were due is known when a test is stopped before its time`() {
+        var interrupted = running()
+        _ = interrupted.interrupted(now: at(2.5))
+        #expect(interrupted.stoppedAfter == .milliseconds(1_500))
+        _ = interrupted.interrupted(now: at(3))
+        #expect(interrupted.stoppedAfter == .milliseconds(1_500))
+        var unbegun = running()
+        _ = unbegun.ended("b", "its process ended (signal 9)", now: at(0.8))
+        #expect(unbegun.stoppedAfter == .zero, "it was stopped between the word to start and the start")
+        var whole = running()
+        _ = whole.ticked(now: at(4))
+        _ = whole.interrupted(now: at(5))
+        #expect(whole.stoppedAfter == nil, "its inputs were due to the end")
+    }
+
     @Test func `Numbers that cannot be end the agent that told them, and not the coordinator`() {
         let counts = progress(1, applied: .max)
         let time = AgentMessage.progress(

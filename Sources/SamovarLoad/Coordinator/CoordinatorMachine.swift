@@ -78,6 +78,8 @@ public struct CoordinatorMachine: ~Copyable {
     private var timeline: String?
     /// What went wrong, and not with one agent alone.
     public private(set) var problems: [String] = []
+    /// How long inputs were due, if the test was stopped before its time; nil if it was not.
+    public private(set) var stoppedAfter: Duration?
 
     /// A process of this machine that ends is noticed at once. This is for those of other machines and for those that hang, and not for an
     /// agent of a thousand clients that gets a fiftieth of a core: one round takes it some seconds.
@@ -313,6 +315,9 @@ extension CoordinatorMachine {
     }
 
     private mutating func stop(_ start: Timestamp, _ now: Timestamp) -> [Action] {
+        // The start may be still to come.
+        let time = max(.zero, now - start)
+        if time < .microseconds(plan.duration) { stoppedAfter = time }
         collect(start, now)
         return order.filter { byPeer[$0]?.isOver == false }.map { .say(.stop, to: $0) } + finishIfOver()
     }

@@ -30,7 +30,8 @@ extension LoadTest {
         var report = LoadReport(
             program: Self.program(before) ?? Types.schema?.name ?? "an unknown program", started: begun.ISO8601Format(),
             pace: plan.pace, settings: command.shownSettings(isOwn: isOwn), machines: Self.machines(result.agents),
-            duration: Double(plan.duration) / 1_000_000, counts: counts, withoutView: results.reduce(0) { $0 + $1.withoutView },
+            duration: (result.stoppedAfter ?? .microseconds(plan.duration)).seconds, counts: counts,
+            withoutView: results.reduce(0) { $0 + $1.withoutView },
             withoutEnd: results.reduce(0) { $0 + $1.withoutEnd },
             latencies: Latencies(
                 applied: LatencyRecorder(merging: results.map(\.latencies.applied)).summary,

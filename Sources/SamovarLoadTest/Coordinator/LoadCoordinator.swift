@@ -15,6 +15,8 @@ final class LoadCoordinator: Sendable {
         let agents: [CoordinatorMachine.Agent]
         /// What went wrong, and not with one agent alone.
         let problems: [String]
+        /// How long inputs were due, if the test was stopped before its time; nil if it was not.
+        let stoppedAfter: Duration?
     }
 
     enum Command: Sendable {
@@ -149,7 +151,8 @@ struct CoordinatorLoop: ~Copyable {
             try perform(machine.ticked(now: now))
         }
         _ = coordinator.mailbox.close()
-        return LoadCoordinator.Result(agents: machine.agents, problems: machine.problems)
+        return LoadCoordinator.Result(
+            agents: machine.agents, problems: machine.problems, stoppedAfter: machine.stoppedAfter)
     }
 
     private mutating func receive(_ now: Timestamp) throws {
