@@ -102,6 +102,15 @@ struct LoadReportTests {
         #expect(report.complaint == "agent 2 is missing: its process ended (signal 9)")
     }
 
+    @Test func `A role that was to be killed and never was is a problem`() {
+        let plan = KillPlan(roles: [.store, .worker, .store], interval: 1)
+        let (store, worker) = (LoadReport.Kill(time: 1, process: "store"), LoadReport.Kill(time: 2, process: "worker 2"))
+        #expect(plan.problems(after: [store, worker]) == [])
+        #expect(plan.problems(after: [worker]) == ["--kill store: none was killed, for none ran when its death was due"])
+        #expect(plan.problems(after: []).count == 2)
+        #expect(KillPlan(roles: [.store], interval: 1).problems(after: [store]) == [], "no worker was to be killed")
+    }
+
     @Test func `What nobody could see is not called zero`() {
         let text = report(evidence: .receipts(because: "the store is on another machine")).text
         #expect(text.contains("duplicated –, out of order 0; by receipts alone (the store is on another machine)"))

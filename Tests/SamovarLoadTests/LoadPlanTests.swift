@@ -57,6 +57,7 @@ struct LoadPlanTests {
         #expect(kills.due(1, within: 5_000_000) == 4_000_000)
         #expect(kills.due(2, within: 5_000_000) == nil)
         #expect(kills.due(0, within: 2_000_000) == nil)
+        #expect(KillPlan(roles: [.store], interval: .max).due(1, within: .max) == nil)
         #expect((0..<3).map { kills.role($0) } == [.store, .worker, .store])
     }
 }

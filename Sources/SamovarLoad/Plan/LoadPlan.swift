@@ -160,8 +160,8 @@ public struct KillPlan: Codable, Equatable, Sendable {
     /// When death number `index` is due, from 0, in microseconds after the start; nil if the test is over then.
     public func due(_ index: Int, within duration: Int64) -> Int64? {
         guard !roles.isEmpty else { return nil }
-        let time = interval * Int64(index + 1)
-        return time < duration ? time : nil
+        let (time, isBeyond) = interval.multipliedReportingOverflow(by: Int64(index + 1))
+        return !isBeyond && time < duration ? time : nil
     }
 
     public func role(_ index: Int) -> Role { roles[index % roles.count] }

@@ -174,7 +174,10 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
         if !(0...1_024).contains(workerCount) { throw ValidationError("--workers is between 0 and 1024") }
         if every != nil, kill == nil { throw ValidationError("--every is for --kill, which says whom") }
         if killInterval.duration < .milliseconds(100) { throw ValidationError("--every is at least 100ms") }
-        _ = try killRoles()
+        if let kills = try killPlan(), kills.due(kills.roles.count - 1, within: duration.duration.microseconds) == nil {
+            throw ValidationError(
+                "with a death every \(killInterval), --kill \(kill ?? "") has not had its turn when --duration \(duration) is over")
+        }
     }
 
     /// The first option that is for a store of its own.

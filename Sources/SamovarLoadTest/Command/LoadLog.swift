@@ -52,7 +52,7 @@ final class LoadLog: Sendable {
 
     /// Whether inputs were to be sent.
     var hasBegun: Bool { state.withLock { $0.started != nil } }
-    var workerKills: Int { kills.count { $0.process != "store" } }
+    var workerKills: Int { kills.count { $0.role == .worker } }
     var kills: [LoadReport.Kill] { state.withLock(\.kills) }
     var seconds: [LoadReport.Second] { state.withLock(\.seconds) }
 

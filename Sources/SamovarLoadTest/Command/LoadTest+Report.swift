@@ -25,6 +25,7 @@ extension LoadTest {
         if let after, let timeline = after["timeline"], before?["timeline"] != timeline {
             problems.append("the store has another journal than at the beginning")
         }
+        if result.stoppedAfter == nil, let kills = try command.killPlan() { problems += kills.problems(after: log.kills) }
         if counts.applied + counts.refused == 0 { problems.append("no input was applied, so nothing was tested") }
 
         var report = LoadReport(

@@ -45,3 +45,11 @@ extension LoadReport {
         return remarks
     }
 }
+
+extension KillPlan {
+    /// What is wrong with a test that went on to its end: a role of which none was killed, for none ran whenever a death was due.
+    func problems(after kills: [LoadReport.Kill]) -> [String] {
+        Role.allCases.filter { role in roles.contains(role) && !kills.contains { $0.role == role } }
+            .map { "--kill \($0.rawValue): none was killed, for none ran when its death was due" }
+    }
+}

@@ -36,6 +36,7 @@ struct LoadReport {
         /// Seconds since the start.
         let time: Double
         let process: String
+        var role: KillPlan.Role { process == "store" ? .store : .worker }
     }
 
     /// Of the three kinds of findings that must be zero, and what they rest on.
