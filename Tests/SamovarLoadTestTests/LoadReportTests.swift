@@ -19,7 +19,7 @@ struct LoadReportTests {
 
     private func report(
         input: String = #"{"increment":{}}"#, lost: Int = 0, problems: [String] = [],
-        evidence: LoadReport.Judgement.Evidence = .journal(turns: 1_234), withoutEnd: Int = 0
+        evidence: LoadReport.Judgement.Evidence = .journal(turns: 1_234), withoutView: Int = 0, withoutEnd: Int = 0
     ) -> LoadReport {
         var findings = Judge.Findings()
         findings.lost = lost
@@ -37,7 +37,7 @@ struct LoadReportTests {
         return LoadReport(
             program: "Counter", started: "2026-01-02T03:04:05Z", pace: .rate(1_000),
             settings: [("rate", "1000 inputs/s"), ("input", input)], machines: ["here: 2 processors"], duration: 3, counts: counts,
-            withoutView: 0, withoutEnd: withoutEnd,
+            withoutView: withoutView, withoutEnd: withoutEnd,
             latencies: Latencies(
                 applied: summary(2_000, [(0, 80), (50, 678), (90, 900), (99, 12_345), (99.9, 1_500_000), (100, 2_000_000)]),
                 settled: summary(0, []), view: summary(1_900, [(0, 100), (50, 16_000), (100, 40_000)])),
@@ -130,6 +130,15 @@ struct LoadReportTests {
         #expect(report.remarks(isOwn: true, rejection: nil).contains(told + "the figures are those of the others, and too good."))
         #expect(report.value["withoutEnd"] == .int(1_234))
         #expect(!self.report().remarks(isOwn: true, rejection: nil).contains { $0.contains("never told") })
+    }
+
+    @Test func `Inputs that no view has followed are counted, and nobody says that they changed nothing`() {
+        let remarks = report(withoutView: 17).remarks(isOwn: true, rejection: nil)
+        #expect(
+            remarks.contains(
+                "17 inputs had no view of their turn or a later one when the test ended, and send → view is that of the others. "
+                    + "An input that changes nothing in the view is followed by none."))
+        #expect(!report().remarks(isOwn: true, rejection: nil).contains { $0.contains("had no view") })
     }
 
     @Test func `Figures have three digits and their unit`() {

@@ -29,7 +29,8 @@ struct AgentLoop: ~Copyable {
     private var isFinished = false
     private var share: LoadShare?
 
-    /// Views that have not come so long after the last receipt will not: what was sent has not changed the view.
+    /// So long after the last receipt views are waited for. An input that changes nothing in the view is followed by none, and
+    /// nobody can tell it from one whose view is late.
     private static let viewPatience = Duration.seconds(2)
 
     init(_ agent: LoadAgent) throws {
