@@ -19,13 +19,14 @@ struct LoadReportTests {
 
     private func report(
         input: String = #"{"increment":{}}"#, lost: Int = 0, problems: [String] = [],
-        evidence: LoadReport.Judgement.Evidence = .journal(turns: 1_234), withoutView: Int = 0, withoutEnd: Int = 0
+        evidence: LoadReport.Judgement.Evidence = .journal(turns: 1_234), due: Int = 3_001, withoutView: Int = 0,
+        withoutEnd: Int = 0
     ) -> LoadReport {
         var findings = Judge.Findings()
         findings.lost = lost
         if lost > 0 { findings.examples = ["input 3 of session <b>x</b> was sent, and neither client nor journal knows of it"] }
         var counts = ClientCounts()
-        counts.due = 3_001
+        counts.due = due
         counts.sent = 3_001
         counts.applied = 2_000
         counts.refused = 1_001
@@ -139,6 +140,14 @@ struct LoadReportTests {
                 "17 inputs had no view of their turn or a later one when the test ended, and send → view is that of the others. "
                     + "An input that changes nothing in the view is followed by none."))
         #expect(!report().remarks(isOwn: true, rejection: nil).contains { $0.contains("had no view") })
+    }
+
+    @Test func `That the store did not keep up is said only of a test without a problem`() {
+        let told = ": the latencies are those of the others, and too good."
+        let slow = report(due: 3_011).remarks(isOwn: true, rejection: nil)
+        #expect(slow.contains("10 inputs were due and never sent, since the store did not keep up" + told))
+        let problem = report(problems: ["agent 1: an input of 2097157 bytes; 1048576 at most"], due: 3_011)
+        #expect(problem.remarks(isOwn: true, rejection: nil).contains("10 inputs were due and never sent" + told))
     }
 
     @Test func `Figures have three digits and their unit`() {

@@ -1,3 +1,4 @@
+import MessagePack
 import SamovarCore
 import SamovarLoad
 import SamovarPeers
@@ -185,6 +186,21 @@ struct LoadClientTests {
         _ = client.received(envelope(.error(PeerError(.sessionExpired, "your session has expired"))), now: at(5_000))
         #expect(client.refusal == "your session has expired")
         #expect(client.counts.unknown == 2 && client.counts.unanswered == 0)
+    }
+
+    @Test func `An input that is too large to be sent is told as that, and nobody waits for it`() throws {
+        var plan = plan()
+        plan.inputs = [InputTemplate(.string(String(repeating: "x", count: 2 << 20))).encoded]
+        var client = try connected(plan)
+        client.begin(at: at(0))
+        #expect(sent(client.pump(now: at(4_000))) == [])
+        #expect(client.refusal == "an input of 2097157 bytes; 1048576 at most")
+        #expect(client.due(by: at(4_000)) == 2 && client.counts.sent == 0)
+        _ = client.disconnected(now: at(5_000))
+        _ = client.ticked(now: at(20_000_000))
+        _ = client.received(welcome(), now: at(20_000_000))
+        let isIdle = client.isIdle(now: at(20_000_000))
+        #expect(client.refusal != nil && isIdle)
     }
 
     @Test func `A key that is refused is a problem until the client is let in again`() throws {

@@ -61,8 +61,11 @@ public struct LoadClient: ~Copyable {
     public private(set) var counts = ClientCounts()
     /// Why an input was rejected, for example.
     public private(set) var rejection: String?
-    /// Why the store will not have this client: for good, or until the file of its key has another one.
-    public private(set) var refusal: String?
+    /// Why this client sends nothing: its next input is larger than any may be; or the store will not have it, for good or until
+    /// the file of its key has another one.
+    public var refusal: String? { unsendable ?? refused }
+    private var unsendable: String?
+    private var refused: String?
 
     public init(
         _ number: Int, of plan: LoadPlan, inputs: [InputTemplate], session: SessionID, schema: Schema?,
@@ -182,14 +185,19 @@ extension LoadClient {
         }
     }
 
-    /// False if the machine has no room.
+    /// False if the machine does not take it.
     private mutating func submit(due: Timestamp) -> Bool {
         // What the machine would not send yet is better left in the schedule: nobody has to ask what became of it.
-        guard counts.unanswered < Self.window else { return false }
+        guard counts.unanswered < Self.window, unsendable == nil else { return false }
         let template = inputs[(next &+ client) % inputs.count]
         let input = template.input(n: next * clients + client + 1, client: client + 1, sequence: next + 1)
-        // No room, or refused for good: what is due stays due.
-        guard (try? machine.submit(input)) != nil else { return false }
+        do throws(ClientMachine.SubmitError) {
+            _ = try machine.submit(input)
+        } catch {
+            // No room, or refused for good, as is told elsewhere: what is due stays due.
+            if case .tooLarge = error { unsendable = "\(error)" }
+            return false
+        }
         dueTimes.append(due)
         next += 1
         counts.sent += 1
@@ -224,11 +232,11 @@ extension LoadClient {
                 samples.append(.settled(after: now.microseconds - due.microseconds))
             case .unsettled(let turn, _): if settling.removeValue(forKey: turn) != nil { unmeasured += 1 }
             case .refused(let error):
-                refusal = error.text
+                refused = error.text
                 rest.append(action)
-            case .keyRefused(let reason): refusal = reason
+            case .keyRefused(let reason): refused = reason
             case .welcomed:
-                refusal = nil
+                refused = nil
                 rest.append(action)
             default: rest.append(action)
             }

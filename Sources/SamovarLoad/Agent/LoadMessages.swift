@@ -97,7 +97,7 @@ public struct AgentResult: Codable, Equatable, Sendable {
     public var withoutView: Int
     /// Inputs that were chosen for send → settled, and whose end was never told.
     public var withoutEnd: Int
-    /// Why the store refused clients, if it did.
+    /// Why clients sent nothing more, if there were such.
     public var problems: [String]
     /// Why an input was rejected, for example.
     public var rejection: String?

@@ -9,8 +9,10 @@ extension LoadReport {
     func remarks(isOwn: Bool, rejection: String?) -> [String] {
         var remarks: [String] = []
         if counts.due > counts.sent {
+            // A problem may be another one.
+            let cause = problems.isEmpty ? ", since the store did not keep up" : ""
             remarks.append(
-                "\(countText(counts.due - counts.sent)) inputs were due and never sent, since the store did not keep up: "
+                "\(countText(counts.due - counts.sent)) inputs were due and never sent\(cause): "
                     + "the latencies are those of the others, and too good.")
         }
         if counts.rejected > 0 {
