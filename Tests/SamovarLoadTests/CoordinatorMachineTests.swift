@@ -299,6 +299,30 @@ struct CoordinatorMachineTests {
         }
     }
 
+    @Test func `What an agent says is cut before it is kept or told`() throws {
+        let long = String(repeating: "x", count: 1_000_000)
+        var machine = machine()
+        _ = machine.heard(.join(version: LoadProtocol.version, name: long, machine: long), from: a, now: at(0))
+        _ = machine.heard(join("b"), from: b, now: at(0))
+        _ = machine.heard(.ready(timeline: long), from: a, now: at(0))
+        _ = machine.heard(.ready(timeline: long), from: b, now: at(0))
+        #expect(machine.problems == [], "texts that are alike are alike when they are cut")
+        _ = machine.heard(.ledger(session: long, sent: 1, piece: [1]), from: a, now: at(2))
+        var told = AgentResult(
+            counts: ClientCounts(), latencies: Latencies(applied: Distribution(), settled: Distribution(), view: Distribution()),
+            bytes: WireBytes(), views: 0, withoutView: 0, withoutEnd: 0, problems: Array(repeating: long, count: 30),
+            rejection: long)
+        _ = machine.heard(.result(told), from: a, now: at(2))
+        let notes = machine.heard(.failed(long), from: b, now: at(2))
+        let agents = machine.agents
+        told = try #require(agents[0].result)
+        #expect(told.problems.count == 11 && told.problems.last == "and 20 more")
+        let kept = [agents[0].name, agents[0].machine, told.rejection ?? "", agents[1].problem ?? ""] + told.problems
+        for text in kept + agents[0].ledgers.keys { #expect((1...1_000).contains(text.count)) }
+        guard case .note(let note)? = notes.first else { return #expect(Bool(false), "\(notes)") }
+        #expect(note.count < 2_100)
+    }
+
     @Test func `Agents of different stores are noticed`() {
         var machine = machine()
         _ = machine.heard(join("a"), from: a, now: at(0))

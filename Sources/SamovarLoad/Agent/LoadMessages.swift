@@ -1,3 +1,4 @@
+import SamovarCore
 public import SamovarStore
 
 /// What agent and coordinator say to each other: one frame each, in MessagePack. Both are of one version of Samovar; another one is refused
@@ -175,6 +176,33 @@ public struct ClientCounts: Codable, Equatable, Sendable {
 
     static var all: [WritableKeyPath<ClientCounts, Int>] {
         [\.due, \.sent, \.applied, \.refused, \.rejected, \.unknown, \.outOfOrder, \.dead]
+    }
+}
+
+/// As a coordinator takes it: texts of an agent are kept, logged and shown, and are as long as it likes.
+extension AgentMessage {
+    var bounded: AgentMessage {
+        switch self {
+        case .join(let version, let name, let machine): .join(version: version, name: name.bounded(), machine: machine.bounded())
+        case .ready(let timeline): .ready(timeline: timeline.bounded())
+        case .ledger(let session, let sent, let piece): .ledger(session: session.bounded(), sent: sent, piece: piece)
+        case .result(let result): .result(result.bounded)
+        case .failed(let reason): .failed(reason.bounded())
+        case .connecting, .progress, .alive: self
+        }
+    }
+}
+
+extension AgentResult {
+    /// How many problems of an agent are told one by one.
+    static let problemLimit = 10
+
+    fileprivate var bounded: AgentResult {
+        var result = self
+        result.problems = problems.prefix(Self.problemLimit).map { $0.bounded() }
+        if problems.count > Self.problemLimit { result.problems.append("and \(problems.count - Self.problemLimit) more") }
+        result.rejection = rejection?.bounded()
+        return result
     }
 }
 

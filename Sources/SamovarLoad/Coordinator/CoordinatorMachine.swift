@@ -18,7 +18,8 @@ public import SamovarCore
 /// | ticked | too late: finish | too late: finish | kills; at the end: collecting | too late: finish |
 ///
 /// Limits: as many agents as were asked for; 30 s in which no further client connects; 10 s of silence; ten words
-/// of progress and two more a second; a ledger for each client, and 4 GiB of them.
+/// of progress and two more a second; a ledger for each client, and 4 GiB of them; texts of 1,000
+/// characters, and ten problems of an agent.
 public struct CoordinatorMachine: ~Copyable {
     /// The socket's name of an agent.
     public typealias Peer = [UInt8]
@@ -124,6 +125,7 @@ public struct CoordinatorMachine: ~Copyable {
 
 extension CoordinatorMachine {
     public mutating func heard(_ message: AgentMessage, from peer: Peer, now: Timestamp) -> [Action] {
+        let message = message.bounded
         if case .join(let version, let name, let machine) = message { return join(peer, version, name, machine, now) }
         guard byPeer[peer]?.isOver == false else { return [] }
         // All in place: a copy of an agent lets each piece of its ledgers cost as much as all pieces before it.
