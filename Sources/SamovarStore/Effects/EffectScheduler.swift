@@ -320,10 +320,10 @@ struct EffectScheduler {
     }
 
     /// Hands waiting effects to workers with credit.
-    mutating func assign(from ledger: EffectLedger, head: Int, to connections: Connections, now: Timestamp, _ out: inout Outlet) {
+    mutating func assign(from ledger: EffectLedger, head: Int, now: Timestamp, _ out: inout Outlet) {
         guard dispatcher.hasWaiting else { return }
         let handed = dispatcher.assign(from: ledger, floor: head, out.identity.jobProof, now: now)
-        for (worker, frames) in handed where connections[worker.route] != nil {
+        for (worker, frames) in handed {
             for frame in frames { out.send(frame, to: worker.route, floor: .turn(head)) }
         }
         dispatcher.left(through: out.durable, now: now)

@@ -65,9 +65,7 @@ extension StoreMachine {
     /// Between its last turn and the commit of that: who comes now gets no GOODBYE, and shall not wait for a WELCOME.
     private mutating func sendOn(_ parts: [[UInt8]], from route: Route) {
         // What is no frame is nobody's HELLO.
-        guard phase.isStopped, out.isWaiting, let envelope = try? Envelope(parts: parts), case .hello = envelope.frame else {
-            return
-        }
+        guard out.isWaiting, let envelope = try? Envelope(parts: parts), case .hello = envelope.frame else { return }
         out.refuse(route, "the store is about to stop", wait: .zero)
     }
 

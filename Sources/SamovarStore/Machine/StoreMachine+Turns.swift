@@ -104,7 +104,7 @@ extension StoreMachine {
         }
         scheduler.follow(now: now, &turns)
         if phase == .serving {
-            scheduler.assign(from: turns.state.ledger, head: head, to: workers.connections, now: now, &out)
+            scheduler.assign(from: turns.state.ledger, head: head, now: now, &out)
         }
         scheduler.sendCancellations(head: head, &out)
         workers.acknowledge(head: head, isOverLimit: turns.hasTooManyEffects, &out)

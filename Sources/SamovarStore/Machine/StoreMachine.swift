@@ -166,7 +166,6 @@ public struct StoreMachine: ~Copyable {
             \(reason.description.bounded()); or another store has the journal: nothing is taken or told until the lease shows which
             """
         turns.leaseIsInDoubt(true, telling: Note(.warning, text), now: now, &out)
-        noteOutage(now: now)
         out.emit(.renewLease, floor: .none)
     }
 

@@ -164,9 +164,7 @@ import Testing
         bench.scheduler.join(
             WorkerOffer(id: workerID(1), slots: 1, queues: [.default]), takesProofs: false, at: worker(1), now: at(1))
         bench.scheduler.dispatcher.heard(workerID(1), credit: 1, now: at(1))
-        var connections = Connections()
-        connections.connect(workerID(1), .local, at: worker(1))
-        bench.scheduler.assign(from: bench.turns.state.ledger, head: bench.turns.head, to: connections, now: at(1), &bench.out)
+        bench.scheduler.assign(from: bench.turns.state.ledger, head: bench.turns.head, now: at(1), &bench.out)
         let running = try ask("effects", with: [:], &bench)
         for (answer, status, attempts): (MessagePackValue, String, Int64) in [(waiting, "waiting", 0), (running, "running", 1)] {
             guard case .array(let open)? = answer["open"] else {

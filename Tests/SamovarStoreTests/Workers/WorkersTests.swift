@@ -32,7 +32,7 @@ import Testing
     /// Hands out what waits; the tasks, once they may leave.
     private mutating func handOut(_ bench: inout PartBench) -> [JobTask] {
         bench.scheduler.assign(
-            from: bench.turns.state.ledger, head: bench.turns.head, to: workers.connections, now: at(2), &bench.out)
+            from: bench.turns.state.ledger, head: bench.turns.head, now: at(2), &bench.out)
         return left(&bench).flatMap { [$0.frame].tasks }
     }
 
@@ -174,7 +174,7 @@ import Testing
         let open = try #require(try bench.order(job("a", attempts: 3)))
         try greet(&bench)
         bench.scheduler.assign(
-            from: bench.turns.state.ledger, head: bench.turns.head, to: workers.connections, now: at(2), &bench.out)
+            from: bench.turns.state.ledger, head: bench.turns.head, now: at(2), &bench.out)
         let isHeld = bench.scheduler.dispatcher.assignment(of: open) != nil
         try workers.ended(workerID(1), evidence: evidence, now: at(3), &bench.scheduler, &bench.turns, &bench.out)
         let (waits, deaths) = (bench.scheduler.dispatcher.waits(open), bench.turns.state.ledger.open[open]?.deaths)
