@@ -76,10 +76,11 @@ extension Operators {
 }
 
 extension MessagePackValue {
-    /// A timestamp of MessagePack to the microsecond.
+    /// A timestamp of MessagePack to the microsecond. It has 34 bits of seconds, which end in the year 2514.
     static func moment(_ time: Timestamp) -> MessagePackValue {
-        let (seconds, rest) = max(0, time.microseconds).quotientAndRemainder(dividingBy: 1_000_000)
-        let word = UInt64(rest * 1_000) << 34 | UInt64(seconds) & (1 << 34 - 1)
+        let latest = Int64(1) << 34 * 1_000_000 - 1
+        let (seconds, rest) = min(max(0, time.microseconds), latest).quotientAndRemainder(dividingBy: 1_000_000)
+        let word = UInt64(rest * 1_000) << 34 | UInt64(seconds)
         return .extension(type: -1, bytes: (0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) })
     }
 }

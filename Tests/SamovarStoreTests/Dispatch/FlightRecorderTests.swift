@@ -188,6 +188,12 @@ import Testing
         #expect(told == .extension(type: -1, bytes: [0, 0, 0, 0, 0, 0, 0, 0]))
     }
 
+    @Test(arguments: [17_179_869_183_999_999, 17_179_869_184_000_000, .max] as [Int64])
+    func `The end of 34 bits of seconds is told to the microsecond, and a later time as that`(microseconds: Int64) {
+        let told = MessagePackValue.moment(Timestamp(microseconds: microseconds))
+        #expect(told == .extension(type: -1, bytes: [0xee, 0x6b, 0x18, 0x63, 0xff, 0xff, 0xff, 0xff]))
+    }
+
     @Test func `An effect is told with all its attempts: worker, times and how each ended`() throws {
         let rig = try StoreWorkerTests.rig(slots: 1, credit: 9)
         rig.order(job("a", attempts: 3))
