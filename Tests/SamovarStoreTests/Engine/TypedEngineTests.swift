@@ -63,6 +63,12 @@ import Testing
         #expect(heads == [25, 7])
     }
 
+    @Test func `After a skip the head is the turn to which that goes`() throws {
+        let (engine, _) = try Self.started()
+        engine.skip(to: 30)
+        #expect(engine.head == 30)
+    }
+
     @Test func `An answer is one group and its last message closes the effect`() throws {
         let (engine, log) = try Self.started()
         let messages: MessageList = [packed(Shop.Message.chain(2)), packed(Shop.Message.finished("a"))]

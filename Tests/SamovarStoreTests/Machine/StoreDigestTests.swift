@@ -1,3 +1,4 @@
+import MachineSupport
 import MessagePack
 import SamovarCore
 import Testing
@@ -99,6 +100,21 @@ import Testing
         let note = "nobody who follows can compare, the state cannot be encoded: "
         #expect(rig.takeNotes().count { $0.hasPrefix(note) } == 1)
         #expect(try Self.digests(of: rig.journal).isEmpty && rig.durable.sessions.sessions[session(1)]?.last == 3)
+    }
+
+    @Test func `Where the store has ended too often while it encoded its state none is written, and none stays due`() throws {
+        let page = UnsafeMutableRawPointer.allocate(byteCount: TrapMarker.byteCount, alignment: 8)
+        defer { page.deallocate() }
+        page.initializeMemory(as: UInt8.self, repeating: 0, count: TrapMarker.byteCount)
+        let before = TrapMarker(page)
+        _ = before.take(timeline: home, build: KeyedHash.of(Array("test".utf8)))
+        before.write([Suspicion.Suspect(call: .state, deaths: StoreSettings().trapDeaths, evidence: .signal(4))])
+        let rig = try Rig(marker: TrapMarker(page), isFenced: true)
+        let wasDue = rig.machine.digestIsDue(now: rig.now)
+        rig.round()
+        let isDue = rig.machine.digestIsDue(now: rig.now)
+        #expect(wasDue && !isDue && !rig.suspects.isEmpty)
+        #expect(try Self.digests(of: rig.journal).isEmpty)
     }
 
     @Test func `In doubt and with a suspect alone none is written`() throws {

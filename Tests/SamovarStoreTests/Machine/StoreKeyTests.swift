@@ -405,6 +405,7 @@ import Testing
         for number in 1...limit { #expect(rig.greetClient(number, by: by(1)).isWelcome) }
         let sessions = limit == 1 ? "1 session" : "2 sessions"
         #expect(rig.greetClient(3, by: by(1)).errorTexts == ["the key a has \(sessions), which is its limit"])
+        #expect(rig.greetClient(limit, by: by(1), epoch: 2).isWelcome, "it has that session already")
         #expect(rig.greetClient(3, by: by(2)).isWelcome)
         rig.exchange(.goodbye, from: remoteClient(1), by: by(1))
         #expect(rig.greetClient(4, by: by(1)).isWelcome)

@@ -101,6 +101,20 @@ import Testing
         #expect(rig.takeNotes().contains("there are 2 sessions: the one that was silent for longest has expired"))
     }
 
+    @Test func `Who has a session takes no other one's room when it comes again`() throws {
+        let rig = try Self.rig { $0.sessions = 2 }
+        rig.connectClient(2)
+        rig.exchange(inputs([.add(1)]), from: client(2))
+        for _ in 0..<9 {
+            rig.tick(.seconds(1))
+            rig.exchange(.ping(0), from: client(1))
+        }
+        let idlest = rig.machine.clients.idlest(now: rig.now)
+        #expect(idlest == session(2))
+        #expect(rig.connectClient(1, epoch: 2).map(\.kind) == [.welcome])
+        #expect(Array(rig.durable.sessions.sessions.keys) == [session(2)])
+    }
+
     @Test func `Of sessions that have long been silent, the one that was silent for longest makes room`() throws {
         let rig = try Self.rig { $0.sessions = 3 }
         for number: UInt8 in 1...3 {

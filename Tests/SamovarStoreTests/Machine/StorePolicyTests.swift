@@ -204,6 +204,18 @@ import Testing
         #expect(try rig.state().done == ["a timed out after 1 attempt: not done within 3.0 seconds"])
     }
 
+    @Test func `An effect whose answer gives it back as its time ends fails all the same`() throws {
+        // What is overdue has its turn before the answer.
+        let rig = try StoreWorkerTests.rig(slots: 9, credit: 9) { $0.turnsPerRound = 9 }
+        rig.order(Shop.Job(name: "a", attempts: 9, total: 3))
+        let task = try #require(rig.takeTasks(worker(1)).first)
+        rig.now = rig.now + .seconds(3)
+        rig.exchange(.result([task.result(.returned)], credit: 9), from: worker(1))
+        #expect(try rig.state().done == [])
+        rig.round()
+        #expect(try rig.state().done == ["a timed out after 0 attempts: not done within 3.0 seconds"])
+    }
+
     @Test(arguments: [false, true])
     func `That limit holds over a restart, whether or not a worker of before may still run the effect`(_ hasLeft: Bool) throws {
         let rig = try Self.rig()

@@ -239,6 +239,8 @@ import Testing
         let outcomes = store.rig.exchange(inputs([.add(1), .add(2), .add(3)]), from: client(1)).outcomes
         #expect(outcomes.map(\.verdict) == [.applied, .applied, .applied])
         #expect(store.rig.suspects.isEmpty)
+        let note = "the store has survived what it was suspected of: it took input 2 of session \(session(1))"
+        #expect(store.rig.takeNotes().count { $0 == note } == 1)
     }
 
     @Test func `Kills are no proof: nine in a row at the same place give nothing up, ten do`() throws {

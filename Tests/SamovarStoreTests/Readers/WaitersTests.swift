@@ -116,4 +116,15 @@ import Testing
         #expect(due(3, effects: 1) == [1, 2, 3])
         #expect(due(10, effects: 9) == [5, 10])
     }
+
+    @Test func `What was told of a turn is forgotten once nobody waits for one, and whoever comes later hears nothing old`() {
+        var waiters = Waiters()
+        waiters.insert(.settled(1), for: client(1))
+        waiters.report([1: "1 effect"])
+        waiters.forget(client(1))
+        let isDue = waiters.reportsAreDue(effects: 2, perTick: 1)
+        waiters.insert(.settled(1), for: client(2))
+        let isDueAtOnce = waiters.reportsAreDue(effects: 2, perTick: 1)
+        #expect(!isDue && !isDueAtOnce && waiters.reports.isEmpty)
+    }
 }

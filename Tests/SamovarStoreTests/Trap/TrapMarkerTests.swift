@@ -47,6 +47,10 @@ import Testing
 
     // MARK: The page
 
+    @Test func `The marker's own words end six before the page does, where those of the journal's end begin`() {
+        #expect(TrapMarker.byteCount == 4_096 && TrapMarker.wordCount == 506)
+    }
+
     @Test func `Whoever changes the words of a call, its evidence or their places has to change the format`() {
         for (call, words) in Self.calls {
             let page = Self.died(in: call, isAlone: false)
