@@ -9,6 +9,9 @@ struct Listeners: ~Copyable {
     private var admin: Socket
     private var view: Socket
 
+    /// From one socket. As many as a client's window: what a peer that keeps the rules has said in time is not left for later.
+    private static let messagesPerRound = 4_096
+
     init(in folder: String, _ poller: inout Poller) throws {
         let context = try Context.shared()
         let front = try Self.bound(context, .router, .front, folder, "front")
@@ -37,17 +40,23 @@ struct Listeners: ~Copyable {
         return socket
     }
 
-    /// Hands over all that has arrived.
-    mutating func receive(_ body: (_ parts: [[UInt8]], Route) -> Void) throws {
-        while let message = try front.receive() { body(Array(message.frames.dropFirst()), Route(.front, message.frames[0])) }
-        while let message = try work.receive() { body(Array(message.frames.dropFirst()), Route(.work, message.frames[0])) }
-        while let message = try admin.receive() { body(Array(message.frames.dropFirst()), Route(.admin, message.frames[0])) }
+    /// Hands over what has arrived, within a limit: a peer may send faster than it is read. The next wait finds what is left.
+    ///
+    /// - Parameter body: says whether it wants more.
+    mutating func receive(_ body: (_ parts: [[UInt8]], Route) -> Bool) throws {
+        try Self.receive(&front) { body(Array($0.dropFirst()), Route(.front, $0[0])) }
+        try Self.receive(&work) { body(Array($0.dropFirst()), Route(.work, $0[0])) }
+        try Self.receive(&admin) { body(Array($0.dropFirst()), Route(.admin, $0[0])) }
     }
 
-    /// Hands over the topics that were asked for.
-    mutating func receiveTopics(_ body: (_ topic: [UInt8]) -> Void) throws {
-        while let message = try view.receive() {
-            if message.frames[0].first == 1 { body(Array(message.frames[0].dropFirst())) }
+    /// Likewise the topics that were asked for.
+    mutating func receiveTopics(_ body: (_ topic: [UInt8]) -> Bool) throws {
+        try Self.receive(&view) { $0[0].first == 1 ? body(Array($0[0].dropFirst())) : true }
+    }
+
+    private static func receive(_ socket: inout Socket, _ body: (_ frames: [[UInt8]]) -> Bool) throws {
+        for _ in 0..<messagesPerRound {
+            guard let message = try socket.receive(), body(message.frames) else { return }
         }
     }
 

@@ -63,7 +63,8 @@ struct Play: ~Copyable {
             var wait = end == nil ? machine.deadline.map { $0 - now } ?? .zero : Self.retry
             if hasMore { wait = min(wait, Self.retry) }
             try poller.wait(timeoutMilliseconds: Int(max(0, (wait.microseconds + 999) / 1_000)))
-            // What has come by now is taken in this round, however long that lasts; what comes later has not been waited for.
+            // What has come by now is taken in this round, however long that lasts, unless it is a flood; what comes later has not
+            // been waited for.
             let round = ContinuousClock.now
             try receive()
             for news in process.takeNews() {
@@ -84,8 +85,14 @@ struct Play: ~Copyable {
 
     private mutating func receive() throws {
         let now = now
-        try listeners.receive { machine.received($0, from: $1, now: now) }
-        try listeners.receiveTopics { machine.subscribed($0, now: now) }
+        try listeners.receive { parts, route in
+            machine.received(parts, from: route, now: now)
+            return machine.verdict == nil
+        }
+        try listeners.receiveTopics { topic in
+            machine.subscribed(topic, now: now)
+            return machine.verdict == nil
+        }
     }
 
     private mutating func perform(_ action: ScenarioMachine.Action) throws {

@@ -62,6 +62,42 @@ import Testing
         #expect(end == .exited(0) && output.hasSuffix("1 held, 0 broken\n"), "\(output)\n\(errors)")
     }
 
+    /// A worker that is greeted, and says CREDIT from then on without a pause: as bytes of ZMTP 3.0, many messages in one call.
+    private static let flood = """
+        import os, socket
+        peer = socket.socket(socket.AF_UNIX)
+        peer.connect(os.environ["SAMOVAR_ENDPOINT"].removeprefix("ipc://") + "/work")
+        heard = b""
+        def hear(word, more):
+            global heard
+            while word not in heard or len(heard) < heard.index(word) + more:
+                some = peer.recv(1000)
+                if not some: raise SystemExit("the connection was closed")
+                heard += some
+            return heard.index(word)
+        def part(content, more):
+            return bytes([more, len(content)]) + content
+        def header(kind, timeline):
+            return b"SMV1\\x01" + bytes([kind, 0, 0]) + timeline + (1).to_bytes(8, "big")
+        ready = b"\\x05READY\\x0bSocket-Type" + (6).to_bytes(4, "big") + b"DEALER"
+        peer.sendall(b"\\xff" + bytes(8) + b"\\x7f\\x03\\x00NULL" + bytes(16 + 1 + 31) + bytes([4, len(ready)]) + ready)
+        hear(b"READY", 0)
+        hello = b"\\x94\\x92\\xa7Conform\\x01\\x00\\xa6worker\\x94\\xc4\\x10" + bytes(16) + b"\\x01\\x91\\xa7default\\x90"
+        peer.sendall(part(header(1, bytes(16)), 1) + part(hello, 0))
+        start = hear(b"SMV1\\x01\\x02", 32)
+        credit = part(header(32, heard[start + 8 : start + 24]), 0)
+        while True:
+            peer.sendall(credit * 2000)
+        """
+
+    @Test(.enabled("there is no python3") { await pythonHas("socket") }, .timeLimit(.minutes(2)))
+    func `A peer that sends faster than it is read is judged in time`() async throws {
+        let (end, output, errors) = try await conform(
+            ["worker", "--rule", "ping", "--slack", "100"], ["python3", "-c", Self.flood])
+        #expect(end == .exited(65), "\(output)\n\(errors)")
+        #expect(output.contains("nothing of that for") && output.contains("last came CREDIT"), "\(output)\n\(errors)")
+    }
+
     @Test func `Usage is told with exit code 64`() async throws {
         #expect(try await conform(["worker", "--rule", "nonsense"], ["true"]).end == .exited(64))
         #expect(try await Child.run(Executable.samovar, ["conform", "worker"]).end == .exited(64))
