@@ -6,8 +6,9 @@
 ///
 /// The death of a worker, a stopped store and a drain cost no attempt. `Permanent` errors are not tried again.
 ///
-/// To a source the death of its worker is a failure, after which it waits for a pause, but never the last one: only an error of its
-/// handler gives it up, if by then its failures, counted from its last checkpoint, are as many as the attempts.
+/// To a source the death of its worker is a failure, after which it waits for a pause, but never the last one: pauses grow on, from
+/// 100 ms if there are none. Only an error of its handler gives it up, if by then its failures, counted from its last checkpoint, are
+/// as many as the attempts.
 public struct Retry: Hashable, Sendable {
     /// All attempts together, the first included; at least 1.
     public let attempts: Int

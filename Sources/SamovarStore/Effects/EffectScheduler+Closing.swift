@@ -62,11 +62,13 @@ extension EffectScheduler {
 
 extension OpenEffect {
     /// The pause before another attempt, when so many have failed, the last one for this reason; nil if there is none. To a source
-    /// the death of its worker is a failure, but never the last one.
+    /// the death of its worker is a failure, but never the last one: pauses grow on, and are long enough that it does not take one
+    /// worker after the other.
     func pause(after failures: Int, _ reason: Failure.Reason, secret: Secret) -> Duration? {
         let pause = retry.pause(after: failures, of: id, secret: secret)
         guard pause == nil, isSource, reason == .workerDied else { return pause }
-        return retry.pause(after: max(1, retry.attempts) - 1, of: id, secret: secret) ?? .zero
+        let endless = Retry(attempts: .max, first: retry.first, factor: retry.factor, maximum: retry.maximum)
+        return max(endless.pause(after: failures, of: id, secret: secret) ?? .zero, .milliseconds(100))
     }
 }
 

@@ -20,16 +20,18 @@ import Testing
         return OpenEffect(id: id, root: root, instance: instance, options: options, payload: payload, history: history)
     }
 
-    @Test func `Only a source has a further attempt when a death follows its last pause, and waits as long again`() {
+    @Test func `Only a source has a further attempt when a death follows its last pause, and its pauses grow on`() {
         let options = RunOptions(retry: .backoff(first: .seconds(1), attempts: 3))
         let (job, source) = (Self.effect(options: options), Self.effect(root: 0, options: options))
-        let longest = source.pause(after: 2, .threw, secret: workshopSecret)
-        #expect(longest != nil)
-        for failures in 2...9 { #expect(source.pause(after: failures, .workerDied, secret: workshopSecret) == longest) }
+        for failures in 1...9 {
+            let pause = source.pause(after: failures, .workerDied, secret: workshopSecret) ?? .zero
+            let usual = min(1 << (failures - 1), 60)
+            #expect(pause >= .seconds(usual) * 0.8 && pause <= .seconds(usual) * 1.2)
+        }
         #expect(source.pause(after: 3, .threw, secret: workshopSecret) == nil)
         #expect(job.pause(after: 3, .workerDied, secret: workshopSecret) == nil)
         let once = Self.effect(root: 0, options: RunOptions(retry: .never))
-        #expect(once.pause(after: 1, .workerDied, secret: workshopSecret) == Duration.zero)
+        #expect(once.pause(after: 1, .workerDied, secret: workshopSecret) == .milliseconds(100))
     }
 
     @Test func `Two effects are equal if all of them is, wherever they are kept`() {

@@ -439,7 +439,7 @@ import Testing
             rig.machine.workerDied(workerID(number - 1), "killed", now: rig.now)
             rig.round()
             #expect(rig.durable.ledger.open.values.allSatisfy { $0.notBefore > rig.now }, "the pause is that of its retry")
-            rig.tick(.seconds(2))
+            rig.tick(.seconds(10))
             tasks = rig.connectWorker(number).tasks
             #expect(tasks.map(\.name) == ["listen"])
         }
