@@ -31,9 +31,9 @@ struct TaskBatch {
         last = number
     }
 
-    /// The frames that bring the tasks of a batch that is not empty. It is empty then, and keeps its memory.
+    /// The frames that bring all of them. The batch is empty then, and keeps its memory.
     mutating func takeFrames() -> [Frame] {
-        close()
+        if count > 0 { close() }
         defer { full = [] }
         return full
     }
