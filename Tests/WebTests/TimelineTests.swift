@@ -91,28 +91,6 @@ struct TimelineTests {
     }
 
     @Test(.timeLimit(.minutes(3)))
-    func `Who leaves a turn for another one waits for no answer about the former`() async throws {
-        let (page, browser) = try await timeline(Self.three)
-        try await browser.shows("setGoal", in: "main .turns")
-        _ = try await browser.value(Self.held("/turns/"))
-        for turn in [2, 3] {
-            _ = try await browser.value("location.hash = '#turn/\(turn)'")
-            // Of each: what happened, what it changed, and why.
-            try await eventually("all of turn \(turn) is asked for") {
-                try await browser.value("window.asked.filter(q => q.address.includes('/turns/\(turn)')).length") as? Int == 3
-            }
-        }
-        let ended = "window.asked.map(q => `${q.address.split('/')[4]} ${q.signal?.aborted}`).join()"
-        #expect(try await browser.value(ended) as? String == "2 true,2 true,2 true,3 false,3 false,3 false")
-        _ = try await browser.value("window.letGo()")
-        try await browser.shows("→ 4", in: "main .changes")
-        try await browser.shows("← client", in: "main")
-        #expect(try await browser.value("document.querySelectorAll('main .bad').length") as? Int == 0)
-        #expect(page.page.end == nil)
-        #expect(browser.complaints.isEmpty, "\(browser.complaints)")
-    }
-
-    @Test(.timeLimit(.minutes(3)))
     func `A turn shows its message, what it changed and where it came from`() async throws {
         let (page, browser) = try await timeline(Self.three)
         try await browser.shows("setGoal", in: "main .turns")

@@ -32,7 +32,7 @@ struct Explorer {
     // MARK: Answers
 
     /// - Parameter isEnough: whether a search has taken so long that what is found so far shall be told; asked before each turn
-    ///   that it reads.
+    ///   that it reads, once it has looked at some.
     /// - Throws: `ExplorerError`; what reading the past throws.
     mutating func answer(
         to request: ExplorerRequest, in past: any FollowedPast, isEnough: () -> Bool = { false }

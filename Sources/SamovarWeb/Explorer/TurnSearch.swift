@@ -15,8 +15,8 @@ struct TurnSearch {
 
     /// Rows, newest first, and how far was looked.
     ///
-    /// The first piece is one turn, which is looked at in any case: so each search comes on, however large its turns are. Those
-    /// that follow are larger and larger, and one that takes too long is left out.
+    /// The first piece is one turn, or a whole list where nothing is left out, and is looked at in any case: so each search comes on,
+    /// however large its turns are. Those that follow are larger and larger, and one that takes too long is left out.
     func rows(at place: ExplorerRequest.Place, isEnough: () -> Bool) throws -> MessagePackValue {
         let known = past.span.known
         var found: [Record] = []

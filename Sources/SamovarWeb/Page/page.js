@@ -20,9 +20,8 @@ async function post(path, body) {
   return answer.json();
 }
 
-/** @param signal ends the question, if there is one. */
-async function get(path, signal) {
-  const answer = await fetch(api + path, { signal });
+async function get(path) {
+  const answer = await fetch(api + path);
   if (!answer.ok) throw new Error(await answer.text());
   return answer.json();
 }

@@ -39,8 +39,8 @@ export function past({ get, setText, drawValue, draw, store }) {
   const isOther = (timeline) => timeline !== null && store.timeline !== null && timeline !== store.timeline;
 
   /** Asks, and forgets what was known if the store has another timeline than that came from. */
-  async function ask(path, signal) {
-    const answer = await get(path, signal);
+  async function ask(path) {
+    const answer = await get(path);
     if (answer.timeline !== undefined) {
       if (known.timeline !== null && known.timeline !== answer.timeline) forget();
       // Of a journal that is another store's nothing is known: it would be forgotten, and the page built anew, with each message.
@@ -58,14 +58,10 @@ export function past({ get, setText, drawValue, draw, store }) {
 
   /** What the page shows is built once for each thing that it shows. */
   let built = null;
-  /** Ends what was asked for a page when another one is built: a browser has few connections. */
-  let questions = new AbortController();
 
   function build(main, name, body) {
     if (built === name && main.childElementCount > 0) return false;
     built = name;
-    questions.abort();
-    questions = new AbortController();
     main.replaceChildren();
     body();
     return true;
@@ -196,7 +192,7 @@ export function past({ get, setText, drawValue, draw, store }) {
     parts.older = element("button", "", "older");
     parts.older.onclick = () => load({ before: known.looked }, "first");
     parts.newer = element("button", "", "newer");
-    parts.newer.onclick = () => load({ after: known.rows[0]?.turn ?? 0 }, "last");
+    parts.newer.onclick = () => load({ after: known.rows[0]?.turn ?? known.looked - 1 }, "last");
     const more = element("p", "columns");
     more.append(parts.newer, parts.older);
     main.append(form, scrubber, parts.list, more);
@@ -238,7 +234,7 @@ export function past({ get, setText, drawValue, draw, store }) {
       parts.list.append(element("p", "quiet", known.looked === null ? "Asking …" : known.looked > known.first ? `Nothing down to turn ${known.looked}.` : "No such turn."));
     }
     parts.older.disabled = known.looked === null || known.looked <= known.first;
-    parts.newer.disabled = known.rows.length === 0 || known.rows[0].turn >= known.last;
+    parts.newer.disabled = known.rows.length > 0 ? known.rows[0].turn >= known.last : parts.older.disabled;
     parts.list.querySelector("[aria-selected]")?.scrollIntoView({ block: "nearest" });
     const at = known.selected ?? known.rows[0]?.turn;
     if (at !== undefined && document.activeElement !== parts.range) setRange(at);
@@ -342,14 +338,12 @@ export function past({ get, setText, drawValue, draw, store }) {
 
   /** Fills a part of the page with what is asked for, unless another page is shown by then. */
   async function fill(part, path, body) {
-    const { signal } = questions;
     try {
-      const answer = await ask(path, signal);
+      const answer = await ask(path);
       if (!part.isConnected) return;
       part.replaceChildren();
       body(answer);
     } catch (error) {
-      if (signal.aborted) return;
       part.replaceChildren();
       problem(part, error.message);
     }
@@ -416,14 +410,13 @@ export function past({ get, setText, drawValue, draw, store }) {
     const line = element("p", "attempts");
     line.append(link(`effect ${effect}`, "effects/" + effect));
     body.append(line);
-    const { signal } = questions;
     try {
-      const answer = await get(`attempts?${new URLSearchParams({ effect })}`, signal);
+      const answer = await get(`attempts?${new URLSearchParams({ effect })}`);
       const attempts = (answer.attempts ?? []).map((attempt) =>
         `${attempt.how} by ${attempt.worker ?? "a worker that left"}` + (attempt.seconds == null ? "" : ` after ${attempt.seconds} s`));
       line.append(element("span", "quiet", `: ${answer.state}; ` + (attempts.length > 0 ? attempts.join(", ") : "no attempt is remembered")));
     } catch (error) {
-      if (!signal.aborted) line.append(element("span", "quiet", ": " + error.message));
+      line.append(element("span", "quiet", ": " + error.message));
     }
   }
 
