@@ -322,6 +322,7 @@ import Testing
             (["--rate", "10", "--window", "8"], 64, "--window is for --saturate: a rate sends whatever is unanswered"),
             (["--every", "1s"], 64, "--every is for --kill, which says whom"),
             (["--kill", "agent"], 64, "only store and worker can be killed"),
+            (["--kill", ","], 64, "--kill names nobody: store and worker can be killed"),
             (
                 ["--kill", "store,worker", "--duration", "4s"], 64,
                 "with a death every 2 s, --kill store,worker has not had its turn when --duration 4 s is over"

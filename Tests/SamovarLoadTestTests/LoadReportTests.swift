@@ -137,9 +137,9 @@ struct LoadReportTests {
         let remarks = report(withoutView: 17).remarks(isOwn: true, rejection: nil)
         #expect(
             remarks.contains(
-                "17 inputs had no view of their turn or a later one when the test ended, and send → view is that of the others. "
+                "Of 17 inputs no view of their turn or a later one was measured: send → view is that of the others. "
                     + "An input that changes nothing in the view is followed by none."))
-        #expect(!report().remarks(isOwn: true, rejection: nil).contains { $0.contains("had no view") })
+        #expect(!report().remarks(isOwn: true, rejection: nil).contains { $0.contains("no view") })
     }
 
     @Test func `That the store did not keep up is said only of a test without a problem`() {

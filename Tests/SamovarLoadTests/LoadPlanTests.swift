@@ -37,11 +37,11 @@ struct LoadPlanTests {
         #expect(500_000 / plan(pace: .saturate(window: 1)).settleStride < 1_000)
     }
 
-    @Test(arguments: [(8, 8), (16, 8), (1_000, 10), (7, 51)])
+    @Test(arguments: [(8, 8), (16, 8), (1_000, 10), (7, 51), (144, 10), (987, 10)])
     func `Each second and each client has its part in the inputs that are asked for their end`(clients: Int, stride: Int) {
         let choice = SettleChoice(oneIn: stride)
         let count = 20 * clients * stride
-        let chosen = (0..<count).filter { choice.includes($0) }
+        let chosen = (0..<count).filter { choice.includes($0 / clients, of: $0 % clients) }
         let even = count / stride / 4
         for quarter in 0..<4 {
             let own = chosen.count { $0 / (count / 4) == quarter }

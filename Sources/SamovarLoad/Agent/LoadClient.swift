@@ -258,8 +258,7 @@ extension LoadClient {
             counts.applied += 1
             // Without a `Duration`, whose 128 bits take longer than the rest of this.
             samples.append(.applied(after: now.microseconds - due.microseconds, turn: outcome.turn, due: due))
-            let number = (outcome.sequence - 1) * clients + client
-            if settleChoice.includes(number) { settle(outcome.turn, due, now, &actions) }
+            if settleChoice.includes(outcome.sequence - 1, of: client) { settle(outcome.turn, due, now, &actions) }
         }
     }
 

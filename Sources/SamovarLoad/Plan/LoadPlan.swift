@@ -64,11 +64,10 @@ public struct LoadPlan: Codable, Equatable, Sendable {
     }
 }
 
-/// Which inputs are asked for the end of their effects: one in so many, by its number alone.
+/// Which inputs are asked for the end of their effects: one in so many, by its client and number alone.
 ///
-/// The idea: the multiples of the golden ratio fall evenly into each stretch of the numbers, and into each client's, so every time
-/// and every client has its part in what is measured. Rejected: each number that can be divided by so many. With 8 clients and one
-/// input in 8, all of them were one client's.
+/// The multiples of an irrational number, without what is before the point, are spread evenly. A client's inputs are by those of the
+/// golden ratio, and clients are apart by those of another one, so every client and every time has its part in what is measured.
 public struct SettleChoice: Equatable, Sendable {
     /// Of all that 64 bits can be.
     private let part: UInt64
@@ -77,10 +76,11 @@ public struct SettleChoice: Equatable, Sendable {
         part = .max / UInt64(max(1, stride))
     }
 
-    /// - Parameter number: of an input among those of all clients, from 0.
-    public func includes(_ number: Int) -> Bool {
-        // The golden ratio's fraction.
-        UInt64(truncatingIfNeeded: number) &* 0x9e37_79b9_7f4a_7c15 <= part
+    /// - Parameter number: of an input among those of its client.
+    public func includes(_ number: Int, of client: Int) -> Bool {
+        // The fractions of the golden ratio and of the root of 2, in 64 bits.
+        let place = UInt64(truncatingIfNeeded: number) &* 0x9e37_79b9_7f4a_7c15
+        return place &+ UInt64(truncatingIfNeeded: client) &* 0x6a09_e667_f3bc_c908 <= part
     }
 }
 

@@ -174,6 +174,7 @@ struct LoadCommand<Types: ProgramTypes>: AsyncParsableCommand {
         if !(0...1_024).contains(workerCount) { throw ValidationError("--workers is between 0 and 1024") }
         if every != nil, kill == nil { throw ValidationError("--every is for --kill, which says whom") }
         if killInterval.duration < .milliseconds(100) { throw ValidationError("--every is at least 100ms") }
+        if kill != nil, try killRoles().isEmpty { throw ValidationError("--kill names nobody: store and worker can be killed") }
         if let kills = try killPlan(), kills.due(kills.roles.count - 1, within: duration.duration.microseconds) == nil {
             throw ValidationError(
                 "with a death every \(killInterval), --kill \(kill ?? "") has not had its turn when --duration \(duration) is over")

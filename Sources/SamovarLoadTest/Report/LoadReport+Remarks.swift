@@ -25,8 +25,8 @@ extension LoadReport {
         remarks += settledRemarks
         if withoutView > 0 {
             remarks.append(
-                "\(countText(withoutView)) inputs had no view of their turn or a later one when the test ended, and send → view is "
-                    + "that of the others. An input that changes nothing in the view is followed by none.")
+                "Of \(countText(withoutView)) inputs no view of their turn or a later one was measured: send → view is that of the others. "
+                    + "An input that changes nothing in the view is followed by none.")
         }
         if counts.dead > 0 { remarks.append("\(countText(counts.dead)) effect\(counts.dead == 1 ? "" : "s") died.") }
         if !isOwn { remarks.append("The store was not started by this test, so its processor and memory are not in it.") }
